@@ -1,0 +1,1 @@
+"""How the datasets come to be: `python -m builders.vidore`, `python -m builders.ocr_mldr`."""

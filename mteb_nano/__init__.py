@@ -1,0 +1,1 @@
+"""NanoViDoRe v3 and OCR-MLDR for mteb."""
