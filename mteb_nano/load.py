@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from mteb_nano import catalog, locate, read, schema
 from mteb_nano.catalog import Dataset
+from mteb_nano.errors import UserError
 from mteb_nano.languages import to_iso_639_3
 from mteb_nano.read import PageMode
 
@@ -148,3 +149,12 @@ def _dataset(columns: Mapping[str, Any]) -> datasets.Dataset:
     # A fingerprint of our own: the library would hash the pickled texts instead.
     key = content_key(columns["id"], columns["text"])
     return datasets.Dataset(pa.table(dict(columns)), fingerprint=key)
+
+
+def raise_for_images(name: str, corpus: datasets.Dataset, error: Exception) -> None:
+    """Raise a `UserError` that names the pages at fault, if the error came from decoding one."""
+    if "image" not in corpus.column_names:
+        return
+    faults = read.corpus_image_faults(corpus, decode=True)
+    if faults:
+        raise UserError("\n".join([f"{name}: a page image cannot be used", *faults])) from error

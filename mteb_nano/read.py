@@ -143,9 +143,8 @@ def _read_corpus(folder: Path, mode: PageMode) -> tuple[Columns, datasets.Datase
         pages = datasets.Dataset(table)
     ids = pa.array(map(str, columns["id"] or ()), type=pa.string())
     pages = pages.select_columns(list(PAGE_COLUMNS[mode]))
-    return columns, datasets.concatenate_datasets(
-        [datasets.Dataset(pa.table({"id": ids})), pages], axis=1
-    )
+    with_ids = [datasets.Dataset(pa.table({"id": ids})), cast("datasets.Dataset", pages)]
+    return columns, datasets.concatenate_datasets(with_ids, axis=1)
 
 
 def _mapped(files: Sequence[Path], needed: Sequence[str]) -> datasets.Dataset:

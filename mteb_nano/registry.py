@@ -1,0 +1,202 @@
+"""Put our tasks, benchmarks and models into mteb's registries.
+
+The only file that touches mteb's private names (in `register`); `tests/test_registry.py` holds
+mteb to what is assumed here. The other functions are called by the start-up hook, each with the
+module of mteb that has just been executed, and add to what that module is scanned for.
+"""
+
+import functools
+import logging
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from types import ModuleType
+from typing import Any
+
+from mteb_nano.errors import UserError
+
+log = logging.getLogger(__name__)
+
+
+def tasks() -> tuple[type[Any], ...]:
+    """Return our task classes: published, sample, and of the folders in `MTEB_NANO_DATA`."""
+    from mteb_nano import folder_tasks
+    from mteb_nano.nano_vidore_v3 import (
+        NanoViDoReV3,
+        NanoViDoReV3ImageMarkdown,
+        NanoViDoReV3Markdown,
+    )
+    from mteb_nano.ocr_mldr import OCRMLDR
+
+    published = (NanoViDoReV3, NanoViDoReV3Markdown, NanoViDoReV3ImageMarkdown, OCRMLDR)
+    return (*published, *folder_tasks.sample_tasks(), *folder_tasks.tasks_from_environment())
+
+
+def add_tasks(module: ModuleType) -> None:
+    """Set our task classes on `mteb.tasks`."""
+    if _half_imported():
+        return  # `add_tasks_later` follows
+    for task in _new(tasks(), dict(_tasks_of_mteb(module))):
+        setattr(module, task.__name__, task)
+
+
+def add_tasks_later(module: ModuleType) -> None:
+    """Let `mteb.get_tasks` register our tasks when it is first asked, if the hook could not.
+
+    That is so when one of our modules was imported before mteb: mteb then comes in the middle of
+    that import, when our classes are half made.
+    """
+    if not _half_imported():
+        return
+    originals = {name: getattr(module, name) for name in ("get_task", "get_tasks")}
+
+    def once() -> None:
+        # mteb asks too, while it is imported.
+        if not _half_imported() and not _is_initializing(sys.modules["mteb"]):
+            for name, function in originals.items():
+                setattr(module, name, function)
+            pending.clear()
+            register()
+
+    pending = [once]
+
+    def asking(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def asked(*args: Any, **kwargs: Any) -> Any:
+            if pending:
+                pending[0]()
+            return function(*args, **kwargs)
+
+        return asked
+
+    for name, function in originals.items():
+        setattr(module, name, asking(function))
+
+
+def add_benchmarks(module: ModuleType) -> None:
+    """Set our benchmarks on `mteb.benchmarks.benchmarks`."""
+    from mteb.benchmarks.benchmark import Benchmark
+
+    from mteb_nano.benchmarks import benchmarks
+
+    taken = {item.name for item in vars(module).values() if isinstance(item, Benchmark)}
+    for index, benchmark in enumerate(b for b in benchmarks() if b.name not in taken):
+        setattr(module, f"MTEB_NANO_{index}", benchmark)
+
+
+def add_models(module: ModuleType) -> None:
+    """Add our models to `MODEL_REGISTRY`."""
+    if _half_imported():
+        return  # `register` follows
+    from mteb_nano.models import models
+
+    for meta in models():
+        module.MODEL_REGISTRY.setdefault(meta.name, meta)
+
+
+def compare_revisions(module: ModuleType) -> None:
+    """Keep a cached result of other data from passing for this one.
+
+    mteb reuses a complete result although the dataset's revision has changed. Told that all of its
+    subsets are missing, it runs them.
+    """
+    from mteb_nano.cached import missing_evaluations
+
+    module.TaskResult.get_missing_evaluations = missing_evaluations(
+        module.TaskResult.get_missing_evaluations
+    )
+
+
+def explain_errors(module: Any) -> None:
+    """Let mteb's command print our errors as one message and exit with status 2."""
+    main = module.main
+
+    @functools.wraps(main)
+    def explained() -> None:
+        try:
+            main()
+        except UserError as error:
+            sys.exit(_print(error))
+        except ValueError as error:
+            from mteb_nano.modality import hint_for
+
+            hint = hint_for(str(error))
+            if hint is None:
+                raise
+            sys.exit(_print(hint))
+
+    module.main = explained
+
+
+def _print(message: object) -> int:
+    print(message, file=sys.stderr)
+    return 2
+
+
+def _tasks_of_mteb(module: ModuleType) -> Iterable[tuple[str, type]]:
+    for item in vars(module).values():
+        metadata = getattr(item, "metadata", None) if isinstance(item, type) else None
+        if metadata is not None and hasattr(metadata, "name"):
+            yield metadata.name, item
+
+
+def _new(classes: Iterable[type[Any]], taken: Mapping[str, type]) -> list[type[Any]]:
+    """Return the tasks whose names are free; a duplicate would make `import mteb` raise."""
+    from mteb_nano.task import NanoTask
+
+    new: dict[str, type[Any]] = {}
+    for task in classes:
+        name = task.metadata.name
+        if name in new:
+            log.warning("mteb-nano: two datasets are named %s; the first is used", name)
+        elif name not in taken:
+            new[name] = task
+        elif not issubclass(taken[name], NanoTask):
+            log.warning("mteb-nano: mteb has a task %s of its own, which is used", name)
+    return list(new.values())
+
+
+def _half_imported() -> bool:
+    """Return whether a module of ours is in the middle of its import."""
+    return any(_is_initializing(m) for n, m in sys.modules.items() if n.startswith("mteb_nano."))
+
+
+def _is_initializing(module: ModuleType) -> bool:
+    return getattr(module.__spec__, "_initializing", False)
+
+
+def register() -> None:
+    """Do by hand what the start-up hook does, for installs that run no `.pth` files.
+
+    Safe to call at any time and more than once.
+    """
+    import mteb.benchmarks.benchmarks
+    import mteb.benchmarks.get_benchmark
+    import mteb.cli.build_cli
+    import mteb.get_tasks
+    import mteb.models.model_implementations
+    import mteb.results.task_result
+    import mteb.tasks
+
+    get_tasks: Any = sys.modules["mteb.get_tasks"]  # `mteb.get_tasks` itself is a function
+    new = _new(tasks(), get_tasks._TASKS_REGISTRY)  # noqa: SLF001
+    get_tasks.TASK_LIST = (*get_tasks.TASK_LIST, *new)
+    get_tasks._TASKS_REGISTRY.update({task.metadata.name: task for task in new})  # noqa: SLF001
+    for task in new:
+        setattr(mteb.tasks, task.__name__, task)
+    add_models(mteb.models.model_implementations)
+    add_benchmarks(mteb.benchmarks.benchmarks)
+    found: Any = sys.modules["mteb.benchmarks.get_benchmark"]
+    found._build_registry.cache_clear()  # noqa: SLF001
+    found._build_aliases_registry.cache_clear()  # noqa: SLF001
+    _wrap_once()
+
+
+def _wrap_once() -> None:
+    """Wrap what the hook wraps, unless it has."""
+    result: Any = sys.modules["mteb.results.task_result"]
+    if not hasattr(result.TaskResult.get_missing_evaluations, "__wrapped__"):
+        compare_revisions(result)
+    cli: Any = sys.modules["mteb.cli.build_cli"]
+    if not hasattr(cli.main, "__wrapped__"):
+        explain_errors(cli)
+        sys.modules["mteb.cli"].main = cli.main  # type: ignore[attr-defined]
