@@ -118,6 +118,23 @@ def fetch(dataset: Dataset, patterns: Sequence[str] | None = None) -> Path:
     return Path(path)
 
 
+def cached_snapshot(place: Place) -> Path | None:
+    """Return a repository's snapshot in the Hub's local cache, without asking the Hub."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        path = snapshot_download(
+            str(place.hub_id),
+            repo_type="dataset",
+            revision=place.revision,
+            local_files_only=True,
+        )
+    except LocalEntryNotFoundError:
+        return None
+    return Path(path)
+
+
 @lru_cache(maxsize=32)
 def hub_commit(hub_id: str, revision: str) -> str:
     """Return the commit that a branch, a tag or a short hash stands for.

@@ -12,6 +12,7 @@ from pydantic import PrivateAttr
 
 from mteb_nano import load, locate
 from mteb_nano.catalog import Dataset
+from mteb_nano.errors import UserError
 from mteb_nano.shared_corpus import SharedCorpusRetrieval
 
 _log = logging.getLogger(__name__)
@@ -74,6 +75,12 @@ class NanoTask(SharedCorpusRetrieval):
         del num_proc, kwargs
         if self.data_loaded:
             return
+        if not self.hf_subsets:
+            patterns = os.environ.get(SUBSETS_VARIABLE)
+            raise UserError(
+                f"{SUBSETS_VARIABLE}={patterns} matches no subset of {self.metadata.name}; "
+                f"they are {', '.join(self.metadata.hf_subsets[:4])} ..."
+            )
         self.metadata = self.metadata.model_copy()
         self.metadata._read = locate.revision_of(self.row)  # noqa: SLF001
         self._subsets = self.load_subsets(self.hf_subsets)
