@@ -16,7 +16,8 @@ def drawable(text: str) -> str:
     """Return the text in NFC without characters that have no ink.
 
     Left out: control characters but newline and tab (carriage returns become newlines), zero-width
-    and other format characters, soft hyphens, variation selectors and lone surrogates. This is the text that is kept as `clean_text` and that error rates refer to.
+    and other format characters, soft hyphens, variation selectors and lone surrogates. This is
+    the text that is kept as `clean_text` and that error rates refer to.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
