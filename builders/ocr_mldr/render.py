@@ -47,7 +47,9 @@ def renderer(recipe: Recipe, setting: Setting) -> Callable[[str], Image.Image]:
     binary = _threshold_table(setting.ink_threshold)
 
     def draw(sentence: str) -> Image.Image:
-        image = draw_lines(wrap(sentence, geometry), font, geometry.margin_px)
+        image = draw_lines(
+            wrap(sentence, geometry), font, geometry.margin_px, gap_px=setting.line_gap_px
+        )
         return image.point(binary) if binary else image
 
     return draw
@@ -68,8 +70,10 @@ def _wrapper(columns: int) -> textwrap.TextWrapper:
     return textwrap.TextWrapper(width=columns, break_long_words=False)
 
 
-def draw_lines(lines: list[str], font: ImageFont.FreeTypeFont, margin_px: int) -> Image.Image:
-    """Return an image of the lines, each one placed below the ink height of the one before.
+def draw_lines(
+    lines: list[str], font: ImageFont.FreeTypeFont, margin_px: int, *, gap_px: int = 0
+) -> Image.Image:
+    """Return an image of the lines, each placed below the ink height (and a gap) of the one before.
 
     The advance by ink height is the original simulator's: lines touch, and most of the noise comes
     from that.
@@ -77,7 +81,7 @@ def draw_lines(lines: list[str], font: ImageFont.FreeTypeFont, margin_px: int) -
     # One layout pass per line gives the ink's box and its pixels.
     masks = [font.getmask2(line, mode="L", anchor="la") for line in lines]
     width = max(offset[0] + mask.size[0] for mask, offset in masks) + 2 * margin_px
-    height = sum(mask.size[1] for mask, _ in masks) + 2 * margin_px
+    height = sum(max(0, mask.size[1] + gap_px) for mask, _ in masks) + 2 * margin_px
     if max(width, height) > MAX_SIDE_PX or width * height > MAX_PIXELS:
         raise UserError(
             f"a sentence of {sum(map(len, lines))} characters needs an image of {width} x {height} "
@@ -90,7 +94,7 @@ def draw_lines(lines: list[str], font: ImageFont.FreeTypeFont, margin_px: int) -
     for mask, (dx, dy) in masks:
         if mask.size[0]:
             pen.draw_bitmap((margin_px + dx, y + dy), mask, INK)
-        y += mask.size[1]
+        y += max(0, mask.size[1] + gap_px)
     return image
 
 

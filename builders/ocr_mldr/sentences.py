@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-import sentencex
+from sentencex import segment  # pyrefly: ignore[missing-module-attribute]
 
 # Format characters have no ink, and the fonts lack many: zero-width space and joiners, direction
 # marks, soft hyphen, byte order mark, variation selectors. Controls would be drawn as boxes.
@@ -46,7 +46,7 @@ def split_sentences(text: str, lang: str, *, max_chars: int) -> Iterator[str]:
     for line in text.splitlines():
         # Lines of many megabytes are cut first: the splitter copies its input several times.
         for piece in _cut(line.strip(), 50 * max_chars):
-            for sentence in sentencex.segment(lang, piece):
+            for sentence in segment(lang, piece):
                 yield from _cut(sentence.strip(), max_chars)
 
 
