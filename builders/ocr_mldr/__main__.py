@@ -73,7 +73,9 @@ def parser() -> argparse.ArgumentParser:
     work.add_argument("--workers", type=int, default=1, metavar="N", help="processes (%(default)s)")
     work.add_argument("--engine", choices=("local", "ray"), default="local")
     work.add_argument("--address", help="of a Ray cluster")
-    work.add_argument("--work", type=Path, metavar="FOLDER", help="finished shards (OUT.work)")
+    work.add_argument(
+        "--work", type=Path, metavar="FOLDER", help="finished shards; kept if named (OUT.work)"
+    )
     work.add_argument("--shard-sentences", type=int, default=SHARD_SENTENCES, metavar="N")
     again = work.add_mutually_exclusive_group()
     again.add_argument("--resume", action="store_true", help="go on where a run stopped (default)")

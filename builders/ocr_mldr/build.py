@@ -121,7 +121,8 @@ def run(options: Options, *, progress: Progress, say: Callable[[str], None]) -> 
                 card=card.dataset_card(manifest),
                 overwrite=options.fresh,
             )
-    shutil.rmtree(work, ignore_errors=True)
+    if options.work is None:
+        shutil.rmtree(work, ignore_errors=True)
     for line in card.summary(manifest):
         say(line)
     return options.out

@@ -103,9 +103,9 @@ def find_models(
 ) -> dict[str, Model]:
     """Return the language file of each language, all checksums read.
 
-    A file in `folder` is taken whatever it holds (the manifest tells the difference), one of the
-    system only with the recipe's checksum where the recipe has one. What is missing is fetched
-    from the official repository, once, into the user's cache.
+    A file with the recipe's checksum is taken first, be it in `folder`, the system or the user's
+    cache. Without one, a file in `folder` is taken whatever it holds (the manifest tells), and what
+    is still missing is fetched from the official repository, once, into the cache.
 
     Args:
         langs: Two-letter codes.
@@ -135,17 +135,23 @@ def _find(
 ) -> Model:
     expected = CHECKSUMS[model_set].get(code)
     name = f"{code}.traineddata"
+    cache = _cache(model_set)
+    folders = [folder] if folder is not None else []
+    there = [f / name for f in (*folders, *_system_folders(), cache) if (f / name).is_file()]
+    exact = [path for path in there if _sha256(path) == expected]
+    if exact:
+        return Model(code, exact[0], model_set, expected or "", expected)
     if folder is not None and (folder / name).is_file():
-        path = folder / name
-        return Model(code, path, model_set, _sha256(path), expected)
-    for path in (f / name for f in _system_folders()):
+        return Model(code, folder / name, model_set, _sha256(folder / name), expected)
+    if expected is None and there and model_set == "fast":
         # Debian's files are the `fast` ones: for languages without a checksum, trust the place.
-        if path.is_file() and (
-            _sha256(path) == expected or (expected is None and model_set == "fast")
-        ):
-            return Model(code, path, model_set, _sha256(path), expected)
-    path = _fetch(code, model_set, expected, official[model_set])
+        return Model(code, there[0], model_set, _sha256(there[0]), None)
+    path = _fetch(code, model_set, expected, official[model_set], cache)
     return Model(code, path, model_set, _sha256(path), expected)
+
+
+def _cache(model_set: ModelSet) -> Path:
+    return Path(pooch.os_cache("mteb-nano")) / f"tessdata-{model_set}"
 
 
 def _system_folders() -> tuple[Path, ...]:
@@ -153,14 +159,13 @@ def _system_folders() -> tuple[Path, ...]:
     return ((Path(prefix),) if prefix else ()) + SYSTEM_FOLDERS
 
 
-def _fetch(code: str, model_set: ModelSet, expected: str | None, address: str) -> Path:
-    cache = Path(pooch.os_cache("mteb-nano")) / f"tessdata-{model_set}"
+def _fetch(code: str, model_set: ModelSet, expected: str | None, address: str, cache: Path) -> Path:
     name = f"{code}.traineddata"
-    if expected is None and not (cache / name).is_file():
+    if expected is None:
         raise UserError(_missing(code, model_set, address, cache, "no checksum is known for it"))
     pooch.get_logger().setLevel(logging.WARNING)
     try:
-        known_hash = None if expected is None else f"sha256:{expected}"
+        known_hash = f"sha256:{expected}"
         return Path(pooch.retrieve(f"{address}/{name}", known_hash, fname=name, path=cache))
     except OSError as error:  # requests' errors are OSErrors too
         why = f"{type(error).__name__}: is there a network?"

@@ -33,7 +33,8 @@ class Options:
         ocr_engine: `module:name` of another OCR engine; None for Tesseract.
         tessdata: Folder of language files, looked at first.
         shard_sentences: Distinct sentences in a shard.
-        work: Folder of the finished shards; by default beside `out`.
+        work: Folder of the finished shards; by default beside `out`, and removed with the build's
+            end. A folder that is named is kept: other builds find their sentences there.
     """
 
     out: Path

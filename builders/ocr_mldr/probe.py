@@ -13,25 +13,32 @@ BYTES_PER_CHARACTER = 2.2  # of shard files and parquet together, clean and nois
 
 def estimate(build: Build) -> Iterable[str]:
     """Yield a line per language and setting, and the sums. The try takes about a second each."""
-    hours = 0.0
+    total = 0.0
     n_sentences = n_characters = 0
     for lang, setting in build.cells:
         plan = build.plans[lang]
         seconds = _seconds_per_character(build, lang, setting) * plan.n_characters
-        hours += seconds / 3600
+        total += seconds
         n_sentences += plan.n_sentences
         n_characters += plan.n_characters
         yield (
             f"{lang} {setting.name}: {plan.n_texts('corpus'):,} documents, "
             f"{plan.n_texts('queries'):,} queries, {plan.n_sentences:,} distinct sentences, "
-            f"{plan.n_characters:,} characters, {seconds / 3600:.2f} core-hours"
+            f"{plan.n_characters:,} characters, {_time(seconds)} of one core"
         )
     workers = build.options.workers
     yield (
-        f"in all {n_sentences:,} sentences, {n_characters:,} characters, {hours:.2f} core-hours, "
-        f"about {hours / workers:.2f} hours with {workers} worker(s), "
+        f"in all {n_sentences:,} sentences, {n_characters:,} characters, {_time(total)} of one "
+        f"core ({total / 3600:.2f} core-hours), about {_time(total / workers)} with {workers} "
+        "worker(s), "
         f"{BYTES_PER_CHARACTER * n_characters / 1e6:,.0f} MB of disk"
     )
+
+
+def _time(seconds: float) -> str:
+    if seconds < 120:  # noqa: PLR2004, two minutes
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"  # noqa: PLR2004
 
 
 def _seconds_per_character(build: Build, lang: str, setting: Setting) -> float:
