@@ -109,7 +109,7 @@ def _queries(documents: list[tuple[str, str]], lang: str, half: str) -> list[tup
         for sentence in split_sentences(drawable(text), lang, max_chars=MAX_SENTENCE_CHARS)
         if low <= len(sentence) <= high
     }
-    chooser = random.Random(f"{lang} {half}")
+    chooser = random.Random(f"{lang} {half}")  # noqa: S311, reproducible, not secret
     drawn = chooser.sample(sorted(fit), min(N_QUERIES, len(fit)))
     return [(fit[sentence], sentence) for sentence in drawn]
 
@@ -180,7 +180,7 @@ def _verdict(half: str, cells: list[Cell], langs: str) -> Iterator[str]:
     differences = [abs(d) for cell in cells for d in cell.differences]
     worst = max(cells, key=lambda cell: max(map(abs, cell.differences)))
     yield (
-        f"{half}, {langs}: mean absolute difference {statistics.fmean(differences):.2f} points over "
+        f"{half}, {langs}: mean absolute difference {statistics.fmean(differences):.2f} points, "
         f"{len(differences)} figures, largest {max(differences):.1f} ({worst.lang} {worst.setting})"
     )
     above = [
@@ -188,7 +188,7 @@ def _verdict(half: str, cells: list[Cell], langs: str) -> Iterator[str]:
         for c in cells
         if c.published[1] < c.published[0] and c.raw[1] >= c.raw[0]
     ]
-    yield f"{half}, {langs}: queries below corpus as published, except: {', '.join(above) or 'none'}"
+    yield f"{half}, {langs}: queries not below corpus as published: {', '.join(above) or 'none'}"
     yield f"{half}, {langs}: settings out of order: {', '.join(_disordered(cells)) or 'none'}"
 
 

@@ -8,6 +8,7 @@ labels. Layouts of a folder, each looked for in `FOLDER/LANG/` (BEIR and text fi
 - the Hub's: a `README.md` that names the configs `LANG-corpus`, `LANG-queries`, `LANG-qrels`.
 """
 
+import abc
 import csv
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -68,7 +69,7 @@ def open_source(name: str, *, split: str = "test", revision: str | None = None) 
     if any(folder.glob("*/corpus.jsonl")) or any(folder.glob("*/*.txt")):
         return FolderSource(folder, split=split)
     if (folder / "README.md").is_file():
-        return HubSource(name, split=split, revision=None)
+        return LayoutSource(folder, split=split)
     raise UserError(
         f"source {folder}: expected LANG/corpus.jsonl (BEIR), LANG/*.txt, or a README.md that "
         "names configs (Hub layout), and found none of them"
@@ -118,17 +119,18 @@ class FolderSource:
         return folder
 
 
-class HubSource:
-    """A dataset of the Hub, or a folder in its layout, read by `datasets`.
+class ConfigSource(abc.ABC):
+    """Data in configs `LANG-corpus`, `LANG-queries`, `LANG-qrels`.
 
-    Its configs are `LANG-corpus`, `LANG-queries`, `LANG-qrels`; with one language only they may be
-    `corpus`, `queries`, and `default` or `qrels`.
+    With one language only they may be `corpus`, `queries`, and `default` or `qrels`.
     """
 
-    def __init__(self, name: str, *, split: str, revision: str | None) -> None:
+    def __init__(self, name: str, *, split: str) -> None:
         self._name = name
         self._split = split
-        self._revision = None if Path(name).is_dir() else _resolve(name, revision)
+
+    @abc.abstractmethod
+    def _rows(self, lang: str, parts: tuple[str, ...]) -> Iterable[Any]: ...
 
     def documents(self, lang: str) -> Texts:
         """Yield the documents of a language as (id, text)."""
@@ -143,24 +145,74 @@ class HubSource:
         for row in self._rows(lang, ("qrels", "default")):
             yield _qrel(row, f"{self._name} {lang}-qrels")
 
+    def _choose(self, lang: str, parts: tuple[str, ...], configs: Iterable[str]) -> str:
+        wanted = [f"{lang}-{part}" for part in parts] + list(parts)
+        found = [config for config in wanted if config in set(configs)]
+        if not found:
+            raise UserError(
+                f"{self._name}: expected a config {wanted[0]}, found {', '.join(configs)}"
+            )
+        return found[0]
+
+
+class LayoutSource(ConfigSource):
+    """A folder in the Hub's layout: its README names configs and their parquet files.
+
+    Read without `datasets`, whose cache can give the rows of another folder of the same name.
+    """
+
+    def __init__(self, folder: Path, *, split: str) -> None:
+        super().__init__(str(folder), split=split)
+        self._folder = folder
+
+    def describe(self) -> Mapping[str, Any]:
+        """Return the folder's name; the sha256 of what was read goes beside it."""
+        return {"source": self._folder.resolve().name, "revision": None, "split": self._split}
+
+    def _rows(self, lang: str, parts: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+        configs = self._configs()
+        patterns = configs[self._choose(lang, parts, configs)]
+        # Corpora that all splits share are often one split of their own.
+        mine = patterns.get(self._split) or (
+            next(iter(patterns.values())) if len(patterns) == 1 else []
+        )
+        paths = sorted({path for pattern in mine for path in self._folder.glob(pattern)})
+        if not paths:
+            raise UserError(f"{self._name}: no files of {lang} {parts[0]}, split {self._split}")
+        for path in paths:
+            yield from _parquet(path)
+
+    def _configs(self) -> dict[str, dict[str, list[str]]]:
+        from huggingface_hub import metadata_load
+
+        card = metadata_load(self._folder / "README.md") or {}
+        found: dict[str, dict[str, list[str]]] = {}
+        for config in card.get("configs", []):
+            for files in config.get("data_files", []):
+                paths = files["path"] if isinstance(files["path"], list) else [files["path"]]
+                found.setdefault(config["config_name"], {})[files["split"]] = paths
+        return found
+
+
+class HubSource(ConfigSource):
+    """A dataset of the Hub, read by `datasets` at one commit."""
+
+    def __init__(self, name: str, *, split: str, revision: str | None) -> None:
+        super().__init__(name, split=split)
+        self._revision = _resolve(name, revision)
+
     def describe(self) -> Mapping[str, Any]:
         """Return repository and commit."""
-        name = Path(self._name).resolve().name if Path(self._name).is_dir() else self._name
-        return {"source": name, "revision": self._revision, "split": self._split}
+        return {"source": self._name, "revision": self._revision, "split": self._split}
 
     def _rows(self, lang: str, parts: tuple[str, ...]) -> Iterable[Any]:
         import datasets  # a second of imports that a folder of files does not need
         from datasets.exceptions import DatasetsError
 
         datasets.disable_progress_bars()
-        with_lang = [f"{lang}-{part}" for part in parts] + list(parts)
         try:
             configs = datasets.get_dataset_config_names(self._name, revision=self._revision)
-            config = next((c for c in with_lang if c in configs), None)
-            if config is None:
-                raise UserError(
-                    f"{self._name}: expected a config {with_lang[0]}, found {', '.join(configs)}"
-                )
+            config = self._choose(lang, parts, configs)
             return datasets.load_dataset(
                 self._name, config, split=self._split_of(config), revision=self._revision
             )
@@ -174,7 +226,7 @@ class HubSource:
 
         splits = datasets.get_dataset_split_names(self._name, config, revision=self._revision)
         if self._split not in splits and len(splits) == 1:
-            return str(splits[0])  # corpora that all splits share are often one split of their own
+            return str(splits[0])
         return self._split
 
 
@@ -232,6 +284,17 @@ def _jsonl(path: Path) -> Iterator[dict[str, Any]]:
         raise UserError(f"{path}, line {number}: expected JSON in UTF-8, {error}") from None
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _parquet(path: Path) -> Iterator[dict[str, Any]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        for batch in pq.ParquetFile(path).iter_batches(batch_size=64):
+            yield from batch.to_pylist()
+    except (OSError, pa.ArrowException) as error:
+        raise UserError(f"{path}: expected a parquet file: {error}") from None
 
 
 def _read_text(path: Path) -> str:
