@@ -122,42 +122,80 @@ def _runner(
 
 def _run_in_pool(work: Work, todo: Iterable[Shard], *, workers: int) -> Results:
     waiting = iter(todo)
-    again: list[Shard] = []  # shards whose pool broke, before all others
+    again: list[Shard] = []  # shards that were in flight when a worker died
     tries: dict[str, int] = {}
     while True:
-        pool = ProcessPoolExecutor(
-            workers, mp_context=multiprocessing.get_context("spawn"), initializer=_begin_worker
-        )
         running: dict[Future[bytes], Shard] = {}
-        try:
-            while True:
-                while len(running) < WAITING_PER_WORKER * workers:
-                    shard = again.pop() if again else next(waiting, None)
-                    if shard is None:
-                        break
-                    running[pool.submit(work, shard.payload)] = shard
-                if not running:
-                    return
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    content = future.result()
-                    yield running.pop(future).key, content
-        except BrokenProcessPool:
-            again = _to_try_again(list(running.values()), tries)
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-            _end_workers(pool)
+        with _pool(workers) as pool:
+            try:
+                # One at a time after a death, so that only the shard that causes it is blamed.
+                while again:
+                    running = {pool.submit(work, again[-1].payload): again[-1]}
+                    yield from _finished(running)
+                    again.pop()
+                yield from _keep_busy(pool, work, waiting, running, workers)
+            except BrokenProcessPool:
+                again += [shard for shard in running.values() if shard not in again]
+                _count_tries(running.values(), tries)
+            else:
+                return
 
 
-def _to_try_again(shards: list[Shard], tries: dict[str, int]) -> list[Shard]:
+def _keep_busy(
+    pool: ProcessPoolExecutor,
+    work: Work,
+    waiting: Iterator[Shard],
+    running: dict[Future[bytes], Shard],
+    workers: int,
+) -> Results:
+    for shard in waiting:
+        running[_submit(pool, work, shard)] = shard
+        if len(running) >= WAITING_PER_WORKER * workers:
+            yield from _finished(running)
+    while running:
+        yield from _finished(running)
+
+
+def _submit(pool: ProcessPoolExecutor, work: Work, shard: Shard) -> Future[bytes]:
+    try:
+        return pool.submit(work, shard.payload)
+    except BrokenProcessPool as error:
+        # The shard is taken already: let it come back with those that were in flight.
+        failed: Future[bytes] = Future()
+        failed.set_exception(error)
+        return failed
+
+
+def _finished(running: dict[Future[bytes], Shard]) -> Results:
+    done, _ = wait(running, return_when=FIRST_COMPLETED)
+    for future in done:
+        content = future.result()
+        yield running.pop(future).key, content
+
+
+@contextlib.contextmanager
+def _pool(workers: int) -> Generator[ProcessPoolExecutor]:
+    pool = ProcessPoolExecutor(
+        workers, mp_context=multiprocessing.get_context("spawn"), initializer=_begin_worker
+    )
+    try:
+        yield pool
+    finally:
+        processes = list((getattr(pool, "_processes", None) or {}).values())
+        pool.shutdown(wait=False, cancel_futures=True)
+        # After Ctrl-C or an error, nobody waits for the shards that are still being worked on.
+        for process in processes:
+            process.terminate()
+
+
+def _count_tries(shards: Iterable[Shard], tries: dict[str, int]) -> None:
     for shard in shards:
         tries[shard.key] = tries.get(shard.key, 0) + 1
         if tries[shard.key] >= MAX_TRIES:
             raise UserError(
-                f"a worker died {MAX_TRIES} times at one of {len(shards)} shards ({shard.key}): is "
-                "there enough memory? Take fewer --workers; the same command goes on from here"
+                f"a worker died {MAX_TRIES} times at shard {shard.key}: is there enough memory? "
+                "Take fewer --workers; the same command goes on from here"
             )
-    return shards[::-1]
 
 
 def _begin_worker() -> None:
@@ -171,12 +209,6 @@ def _begin_worker() -> None:
 def _end_with(sentinel: int) -> None:
     connection.wait([sentinel])
     os._exit(1)
-
-
-def _end_workers(pool: ProcessPoolExecutor) -> None:
-    # After Ctrl-C or an error, nobody waits for the shards that are still being worked on.
-    for process in list((getattr(pool, "_processes", None) or {}).values()):
-        process.terminate()
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import json
 import shutil
+import sqlite3
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -103,7 +104,7 @@ def run(options: Options, *, progress: Progress, say: Callable[[str], None]) -> 
         UserError: Anything a person can mend; finished shards stay where they are.
     """
     work = options.work_folder
-    with _locked(work):
+    with _disk_faults_named(work), _locked(work):
         if options.fresh:
             shutil.rmtree(work / "shards", ignore_errors=True)
         with prepared(options, work) as build:
@@ -173,13 +174,20 @@ def _is_built(out: Path, manifest: Mapping[str, Any]) -> bool:
 
 
 @contextlib.contextmanager
-def _locked(work: Path) -> Generator[None]:
+def _disk_faults_named(work: Path) -> Generator[None]:
     try:
-        work.mkdir(parents=True, exist_ok=True)
-        lock = (work / "lock").open("w")
-    except OSError as error:
-        raise UserError(f"{work}: cannot be written: {error.strerror}") from None
-    with lock:
+        yield
+    except (OSError, sqlite3.OperationalError) as error:
+        raise UserError(
+            f"{work}: cannot be written: {error}; mend that and run the same command again, "
+            "finished shards are kept"
+        ) from error
+
+
+@contextlib.contextmanager
+def _locked(work: Path) -> Generator[None]:
+    work.mkdir(parents=True, exist_ok=True)
+    with (work / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

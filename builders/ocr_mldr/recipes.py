@@ -137,7 +137,7 @@ PUBLISHED = replace(
     # Fitted on half of the documents of benchmarks/ocr_fidelity.py. It is a calibration: what made
     # the published noise stronger than the faithful rendering's is not known.
     settings=(
-        Setting(120, 10, line_gap_px=-1, ink_threshold=90),
+        Setting(120, 10, line_gap_px=-1, ink_threshold=89),
         Setting(130, 10, line_gap_px=-1, ink_threshold=71),
         Setting(300, 12),
     ),

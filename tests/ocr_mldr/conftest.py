@@ -1,7 +1,8 @@
 from pathlib import Path
 
 import pytest
-from ocr_cases import GERMAN, RUSSIAN, write_source
+
+from tests.ocr_mldr.ocr_cases import GERMAN, RUSSIAN, write_source
 
 
 @pytest.fixture(scope="session")

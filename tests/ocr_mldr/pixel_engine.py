@@ -16,7 +16,7 @@ class PixelEngine:
         if log:
             with open(log, "a") as file:  # noqa: PTH123, O_APPEND of one line is atomic
                 file.write(".")
-        ink = image.getextrema()[0] < 255
+        ink = min(image.tobytes()) < 255
         return f"{lang} {zlib.crc32(image.tobytes()):08x} {image.width}" if ink else ""
 
     def describe(self) -> Mapping[str, Any]:

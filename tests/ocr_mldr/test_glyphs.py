@@ -1,11 +1,11 @@
 import pytest
-from ocr_cases import TEXTS
-from pixel_engine import PixelEngine
 
 from builders.ocr_mldr import noise_texts
 from builders.ocr_mldr.glyphs import glyphs_of, missing_glyphs, without_missing
 from builders.ocr_mldr.recipes import FAITHFUL
 from mteb_nano.errors import UserError
+from tests.ocr_mldr.ocr_cases import TEXTS
+from tests.ocr_mldr.pixel_engine import PixelEngine
 
 FONT = FAITHFUL.font_path
 

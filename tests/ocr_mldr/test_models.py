@@ -32,7 +32,7 @@ def mirror(tmp_path):
     asked = []
 
     class Handler(SimpleHTTPRequestHandler):
-        def log_message(self, *arguments):
+        def log_message(self, format, *args):  # noqa: A002, the base class's name
             asked.append(self.path)
 
     server = ThreadingHTTPServer(

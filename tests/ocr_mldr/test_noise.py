@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ocr_cases import GERMAN
 from PIL import Image
-from pixel_engine import PixelEngine
 
 from builders.ocr_mldr import noise_texts
 from builders.ocr_mldr.noise import image_maker
 from builders.ocr_mldr.recipes import FAITHFUL, RECIPES, Scan, recipe_named
 from builders.ocr_mldr.scan import generator_for, scan
 from mteb_nano.errors import UserError
+from tests.ocr_mldr.ocr_cases import GERMAN
+from tests.ocr_mldr.pixel_engine import PixelEngine
 
 
 def noise(texts, recipe="faithful", **options):

@@ -3,7 +3,6 @@ import sys
 from dataclasses import replace
 
 import pytest
-from ocr_cases import GERMAN, environment
 
 from builders.ocr_mldr import noise_texts
 from builders.ocr_mldr.error_rate import character_error_rate
@@ -18,6 +17,7 @@ from builders.ocr_mldr.recognize import (
 from builders.ocr_mldr.render import renderer
 from builders.ocr_mldr.sentences import split_sentences
 from mteb_nano.errors import UserError
+from tests.ocr_mldr.ocr_cases import GERMAN, environment
 
 
 @pytest.fixture(scope="module")

@@ -5,12 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ocr_cases import TEXTS
 from PIL import Image, ImageDraw, ImageFont
 
 from builders.ocr_mldr.recipes import FAITHFUL
 from builders.ocr_mldr.render import Geometry, draw_lines, load_font, renderer, wrap
 from mteb_nano.errors import UserError
+from tests.ocr_mldr.ocr_cases import TEXTS
 
 SENTENCES = tuple(TEXTS["drawn"])
 

@@ -4,12 +4,13 @@ import shutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from ocr_cases import GERMAN, write_source
 
-from builders.ocr_mldr import sources
+from builders.ocr_mldr import config_sources
+from builders.ocr_mldr.config_sources import HubSource
 from builders.ocr_mldr.plan import make_plan
-from builders.ocr_mldr.sources import FolderSource, HubSource, Qrel, open_source
+from builders.ocr_mldr.sources import FolderSource, Qrel, open_source
 from mteb_nano.errors import UserError
+from tests.ocr_mldr.ocr_cases import GERMAN, write_source
 
 
 def hub_layout(folder, *, title=False, lang="de"):
@@ -74,7 +75,7 @@ def test_the_hubs_repositories_are_read_at_one_commit(tmp_path, monkeypatch):
     import datasets.config
 
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    monkeypatch.setattr(sources, "_resolve", lambda name, revision: revision)
+    monkeypatch.setattr(config_sources, "_resolve", lambda name, revision: revision)
     folder = hub_layout(tmp_path / "hub")
     remote = HubSource(str(folder), split="test", revision="a" * 40)
     local = open_source(str(folder))
