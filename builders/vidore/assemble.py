@@ -15,7 +15,7 @@ from builders.export import ROW_GROUP_ROWS, with_hub_features, write_dataset
 from builders.vidore.candidates import Candidates
 from builders.vidore.card import write_card
 from builders.vidore.images import check_image
-from builders.vidore.manifest import describe_build
+from builders.vidore.describe import describe_build
 from builders.vidore.neardup import find_near_copies
 from builders.vidore.plan import Plan
 from builders.vidore.recipe import Recipe
@@ -123,9 +123,13 @@ def write_pool(
     if len({*page_ids.values()}) + len({*query_ids.values()}) != len(page_ids) + len(query_ids):
         raise UserError("Two rows got the same id; use another --seed")
     judged = set(selection.positives)
-    qrels = _qrels(sources, plan, page_ids, query_ids)
+    qrels = {
+        (query_ids[pick.source, pick.query_id], page_ids[pick.source, page]): grade
+        for pick in plan.picks
+        for page, grade in sources[pick.source].qrels[pick.query_id].items()
+    }
     manifest = describe_build(
-        name, sources, plan, selection, recipe=recipe, miner=miner, n_qrels=len(qrels), grades=sorted({int(g) for g in qrels["score"].to_pylist()})
+        name, sources, plan, selection, recipe=recipe, miner=miner, qrels=qrels
     )
     write_dataset(
         out,
@@ -133,7 +137,7 @@ def write_pool(
         tables={
             CORPUS: lambda path: _write_corpus(path, sources, page_ids, judged),
             QUERIES: _queries(sources, plan, query_ids),
-            QRELS: qrels,
+            QRELS: _qrels(qrels),
         },
         card=write_card(manifest),
         extra_files=_records(selection),
@@ -171,20 +175,14 @@ def _queries(
     return with_hub_features(table, images=())
 
 
-def _qrels(
-    sources: Mapping[str, Source],
-    plan: Plan,
-    page_ids: Mapping[PageKey, str],
-    query_ids: Mapping[tuple[str, str], str],
-) -> pa.Table:
-    """Return the qrels of the sampled queries, sorted."""
-    rows = sorted(
-        (query_ids[pick.source, pick.query_id], page_ids[pick.source, page], grade)
-        for pick in plan.picks
-        for page, grade in sources[pick.source].qrels[pick.query_id].items()
-    )
-    queries, pages, grades = (list(column) for column in zip(*rows, strict=True))
-    columns = {"query_id": queries, "corpus_id": pages, "score": pa.array(grades, pa.int64())}
+def _qrels(qrels: Mapping[tuple[str, str], int]) -> pa.Table:
+    """Return the table of (query, page) -> grade, sorted."""
+    pairs = sorted(qrels)
+    columns = {
+        "query_id": [query_id for query_id, _ in pairs],
+        "corpus_id": [page_id for _, page_id in pairs],
+        "score": pa.array([qrels[pair] for pair in pairs], pa.int64()),
+    }
     return with_hub_features(pa.table(columns), images=())
 
 

@@ -1,10 +1,11 @@
-"""Look at page images without keeping them."""
+"""Page images: checked without being kept, decoded one at a time."""
 
 import io
 
 from PIL import Image
 
 from mteb_nano.errors import UserError
+from mteb_nano.images import image_fault
 
 
 def check_image(content: bytes, what: str) -> None:
@@ -12,12 +13,16 @@ def check_image(content: bytes, what: str) -> None:
 
     JPEG is decoded at an eighth of its size, which reads every byte and costs a fraction.
     """
-    try:
-        with Image.open(io.BytesIO(content)) as image:
-            image.draft("RGB", (image.width // 8 or 1, image.height // 8 or 1))
-            image.load()
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise _fault(content, what, error) from error
+    fault = image_fault(content)
+    if not fault:
+        try:
+            with Image.open(io.BytesIO(content)) as image:
+                image.draft("RGB", (image.width // 8 or 1, image.height // 8 or 1))
+                image.load()
+        except (OSError, SyntaxError, ValueError) as error:
+            fault = f"cannot be decoded ({error})"
+    if fault:
+        raise UserError(f"{what}: the image {fault}; fetch the source again or repair this row")
 
 
 def decode_image(content: bytes, what: str) -> Image.Image:
@@ -30,11 +35,6 @@ def decode_image(content: bytes, what: str) -> Image.Image:
         with Image.open(io.BytesIO(content)) as image:
             return image.convert("RGB")
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise _fault(content, what, error) from error
-
-
-def _fault(content: bytes, what: str, error: Exception) -> UserError:
-    return UserError(
-        f"{what}: its {len(content)} image bytes do not decode ({error}); fetch the source again or "
-        "repair this row"
-    )
+        raise UserError(
+            f"{what}: the image does not decode ({error}); fetch the source again or repair this row"
+        ) from error
