@@ -1,12 +1,15 @@
 """`python -m builders.vidore`: sources -> sample -> mine -> select -> dataset folder."""
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from builders.vidore.options import parse_options, recipe_of
 from builders.vidore.sources import Source
+from mteb_nano.catalog import NANO_VIDORE_V3
 from mteb_nano.errors import UserError
 
 Report = Callable[[str], None]
@@ -15,6 +18,10 @@ Report = Callable[[str], None]
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit status: 0 done, 1 a check failed, 2 unusable input."""
     options = parse_options(sys.argv[1:] if arguments is None else arguments)
+    if getattr(options, "quiet", True):
+        # Read by the progress bars of the libraries when they are imported.
+        os.environ.setdefault("TQDM_DISABLE", "1")
+        os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
     commands = {
         "build": _build,
         "sample": _sample,
@@ -73,9 +80,34 @@ def _verify(options: argparse.Namespace) -> int:
 
 def _replay(options: argparse.Namespace) -> int:
     """Rebuild from the queries of a published dataset and compare."""
-    from builders.vidore.replay import run_replay
+    from builders.vidore.assemble import select_pages
+    from builders.vidore.built import read_built
+    from builders.vidore.mining import read_mined
+    from builders.vidore.origins import find_published, parse_origins, read_sources
+    from builders.vidore.plan import replay_plan
+    from builders.vidore.replay import (
+        compare_counts,
+        compare_rows,
+        print_comparison,
+        print_published_counts,
+        published_query_ids,
+    )
 
-    return run_replay(options, recipe_of(options), _report(options))
+    recipe, work = recipe_of(options), _work(options)
+    built = read_built(find_published(options.published))
+    places = parse_origins(options.sources)
+    sources = read_sources(places, report=_report(options))
+    plan = replay_plan(sources, places, published_query_ids(built), recipe.seed)
+    plan.save(work)
+    _mine_step(options, sources)
+    candidates, _ = read_mined(sources, plan, top_k=recipe.top_k, work=work)
+    recipe = replace(recipe, pool_size=len(built.pages))
+    selection = select_pages(sources, plan, candidates, recipe=recipe)
+    is_published = options.published.partition("@")[0] == NANO_VIDORE_V3.hub_id
+    rows = compare_counts(built, plan, selection, sources, is_published=is_published)
+    same = print_comparison(rows, compare_rows(built, sources, plan, selection))
+    print_published_counts(shown=is_published and not options.sources)
+    return 0 if same else 1
 
 
 def _sample_step(options: argparse.Namespace) -> Mapping[str, Source]:

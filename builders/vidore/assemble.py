@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 from builders.export import ROW_GROUP_ROWS, with_hub_features, write_dataset
 from builders.vidore.candidates import Candidates
 from builders.vidore.card import write_card
-from builders.vidore.images import check_image
 from builders.vidore.describe import describe_build
+from builders.vidore.images import check_image
 from builders.vidore.neardup import find_near_copies
 from builders.vidore.plan import Plan
 from builders.vidore.recipe import Recipe
@@ -72,7 +72,11 @@ def select_pages(
         UserError: The positives alone exceed the pool size, or candidates do not fill a quota.
     """
     positives = sorted(
-        {(pick.source, page) for pick in plan.picks for page in sources[pick.source].qrels[pick.query_id]}
+        {
+            (pick.source, page)
+            for pick in plan.picks
+            for page in sources[pick.source].qrels[pick.query_id]
+        }
     )
     slots = recipe.pool_size - len(positives)
     if slots < 0:
@@ -83,7 +87,9 @@ def select_pages(
     quotas = apportion({name: len(source.page_ids) for name, source in sources.items()}, slots)
     names = sorted(sources)
     graph = find_near_copies(
-        pa.chunked_array([c for name in names for c in sources[name].markdown.chunks], pa.large_string())
+        pa.chunked_array(
+            [c for name in names for c in sources[name].markdown.chunks], pa.large_string()
+        )
     )
     keys = [(name, page_id) for name in names for page_id in sources[name].page_ids]
     text_of = dict(zip(keys, graph.text_of.tolist(), strict=True))
@@ -210,7 +216,10 @@ def _write_corpus(
                 for page in order[start : start + ROW_GROUP_ROWS]:
                     spool.seek(places[page][0])
                     image = {"bytes": spool.read(places[page][1]), "path": None}
-                    rows.append(_corpus_row(sources[page[0]], page, page_ids[page], page in judged) | {"image": image})
+                    rows.append(
+                        _corpus_row(sources[page[0]], page, page_ids[page], page in judged)
+                        | {"image": image}
+                    )
                 writer.write_table(pa.Table.from_pylist(rows, schema))
 
 

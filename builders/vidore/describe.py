@@ -57,7 +57,9 @@ def describe_build(
             "pages_without_text": dict(selection.empty_pages),
         },
         "recipe": {
-            **{key: value for key, value in recipe.as_dict().items() if not key.startswith("miner")},
+            **{
+                key: value for key, value in recipe.as_dict().items() if not key.startswith("miner")
+            },
             "ngram_words": NGRAM_WORDS,
             "containment": "2*shared >= min",
             "source_order": sorted(sources),

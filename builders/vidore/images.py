@@ -36,5 +36,5 @@ def decode_image(content: bytes, what: str) -> Image.Image:
             return image.convert("RGB")
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise UserError(
-            f"{what}: the image does not decode ({error}); fetch the source again or repair this row"
+            f"{what}: the image does not decode ({error}); fetch the source again, or repair it"
         ) from error

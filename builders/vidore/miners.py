@@ -28,7 +28,7 @@ def make_miner(recipe: Recipe, work: Path, options: argparse.Namespace) -> Miner
 
 
 def _is_colqwen(recipe: Recipe) -> bool:
-    """Return whether the model is a ColQwen3.5: by its config in a folder, by its loader in mteb."""
+    """Return whether the model is a ColQwen3.5: by a folder's config or by mteb's loader."""
     config = Path(recipe.miner) / "config.json"
     if config.is_file():
         return "ColQwen3_5" in json.loads(config.read_bytes()).get("architectures", [])

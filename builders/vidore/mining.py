@@ -25,7 +25,7 @@ class Miner(Protocol):
         about: What the scores depend on: model, revision and the like, as JSON.
     """
 
-    about: Mapping[str, Any]
+    about: dict[str, Any]
 
     def score(self, source: Source, query_ids: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return (n_queries, n_pages) scores in the order of ids, larger is closer."""

@@ -10,6 +10,7 @@ Source: LightOn, https://arxiv.org/abs/2607.27178.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,8 @@ import xxhash
 NGRAM_WORDS = 13  # https://arxiv.org/abs/2607.27178
 _BATCH_PAGES = 2048  # pages whose words are in memory together
 _BLOCK_PRODUCTS = 20_000_000  # multiplications of one block of the sparse product: about 300 MB
+
+arrow: Any = pc  # its functions are made at run time, unseen by type checkers
 
 UInt64s = npt.NDArray[np.uint64]
 Int64s = npt.NDArray[np.int64]
@@ -47,7 +50,7 @@ class NearCopies:
     shared: Int64s
 
     def partners_of(self, text: int) -> Iterator[tuple[int, float]]:
-        """Yield (text, containment) of each near-copy; containment is of the smaller in the other."""
+        """Yield (text, containment of the smaller in the larger) of each near-copy."""
         for k in range(self.starts[text], self.starts[text + 1]):
             other = int(self.partners[k])
             yield other, int(self.shared[k]) / int(min(self.n_grams[text], self.n_grams[other]))
@@ -93,24 +96,24 @@ _NO_TEXTS = np.empty(0, np.int64)
 
 def normalise(pages: pa.ChunkedArray | pa.Array) -> pa.Array:
     """Return the normalised text of each page: lowercase, NFKD, one space between words."""
-    return pc.binary_join(_split(pages), _SPACE)
+    return arrow.binary_join(_split(pages), _SPACE)
 
 
 def _split(pages: pa.ChunkedArray | pa.Array) -> pa.Array:
     """Return the list of normalised words of each page."""
     if isinstance(pages, pa.ChunkedArray):
         pages = pages.combine_chunks()
-    text = pc.utf8_normalize(pc.utf8_lower(pages.cast(pa.large_string())), form="NFKD")
-    text = pc.utf8_trim_whitespace(pc.fill_null(text, ""))
-    words = pc.utf8_split_whitespace(text)
+    text = arrow.utf8_normalize(arrow.utf8_lower(pages.cast(pa.large_string())), form="NFKD")
+    text = arrow.utf8_trim_whitespace(arrow.fill_null(text, ""))
+    words = arrow.utf8_split_whitespace(text)
     # Splitting "" gives one empty word, which is no word.
-    return pc.if_else(pc.equal(text, ""), pa.scalar([], words.type), words)
+    return arrow.if_else(arrow.equal(text, ""), pa.scalar([], words.type), words)
 
 
 def _words_of(pages: pa.ChunkedArray | pa.Array) -> tuple[pa.Array, list[int]]:
     """Return the words of each page and the xxHash-64 of each normalised text."""
     words = _split(pages)
-    joined = pc.binary_join(words, _SPACE)
+    joined = arrow.binary_join(words, _SPACE)
     return words, [xxhash.xxh64_intdigest(text.as_buffer() or b"") for text in joined]
 
 
@@ -121,7 +124,7 @@ def _distinct_grams(words: pa.Array, hashes: dict[str, int]) -> tuple[UInt64s, I
         (_word_hash(word, hashes) for word in flat.dictionary.to_pylist()), np.uint64
     )
     word = codes[flat.indices.to_numpy()] if len(codes) else _NO_GRAMS
-    lengths = pc.list_value_length(words).to_numpy(zero_copy_only=False).astype(np.int64)
+    lengths = arrow.list_value_length(words).to_numpy(zero_copy_only=False).astype(np.int64)
     row = np.repeat(np.arange(len(lengths)), lengths)
     n = len(word) - NGRAM_WORDS + 1
     if n <= 0:
@@ -200,9 +203,7 @@ def _blocks(rows: Int64s, cost: Int64s) -> Iterator[Int64s]:
     yield from np.split(rows, cuts)
 
 
-def _both_ways(
-    a: Int64s, b: Int64s, shared: Int64s, n_texts: int
-) -> tuple[Int64s, Int64s, Int64s]:
+def _both_ways(a: Int64s, b: Int64s, shared: Int64s, n_texts: int) -> tuple[Int64s, Int64s, Int64s]:
     """Return starts, partners and shared of the symmetric graph."""
     start, end = np.concatenate([a, b]), np.concatenate([b, a])
     order = np.lexsort((end, start))

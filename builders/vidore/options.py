@@ -89,9 +89,6 @@ def _add_step_options(sub: argparse.ArgumentParser, command: str) -> None:
     if everything or command == "mine":
         _add_miner_options(sub)
     if everything or command == "assemble":
-        sub.add_argument("--out", type=Path, required=command != "replay", help="the dataset folder")
-        sub.add_argument("--name", help="the task's name; default NanoViDoReV3 for the 8 public ones")
-        sub.add_argument("--pool-size", type=int, default=Recipe.pool_size, metavar="PAGES")
         sub.add_argument(
             "--empty-pages",
             choices=("same", "distinct", "drop"),
@@ -99,6 +96,12 @@ def _add_step_options(sub: argparse.ArgumentParser, command: str) -> None:
             help="whether unjudged pages without text are copies of one another (the published "
             "rule), all different, or left out",
         )
+    if command in ("build", "assemble"):
+        sub.add_argument("--out", type=Path, required=True, help="the dataset folder")
+        sub.add_argument(
+            "--name", help="the task's name; default NanoViDoReV3 for the 8 public ones"
+        )
+        sub.add_argument("--pool-size", type=int, default=Recipe.pool_size, metavar="PAGES")
         sub.add_argument("--overwrite", action="store_true", help="replace the dataset in OUT")
 
 

@@ -9,6 +9,7 @@ from builders.vidore.sources import PARTS, Source, read_source
 from mteb_nano.errors import UserError
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@[\w.-]+)?")
+_TABLES = (*PARTS, "documents_metadata")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -31,7 +32,9 @@ def parse_origins(arguments: Sequence[str]) -> dict[str, str]:
         if not _NAME.fullmatch(name):
             raise UserError(f"--sources {argument}: {name!r} is no name; write NAME={place}")
         if name in origins:
-            raise UserError(f"--sources: {name} is named twice; write NAME=PLACE to tell them apart")
+            raise UserError(
+                f"--sources: {name} is named twice; write NAME=PLACE to tell them apart"
+            )
         origins[name] = place
     return dict(sorted(origins.items()))
 
@@ -51,8 +54,8 @@ def read_sources(
             folder = Path(place)
             sources[name] = read_source(name, folder, origin=folder.resolve().name)
         elif _is_hub_id(place):
-            hub_id, _, revision = place.partition("@")
-            folder = _fetch(hub_id, revision or "main")
+            hub_id = place.partition("@")[0]
+            folder = fetch_snapshot(place, [f"{part}/*.parquet" for part in _TABLES])
             # A snapshot lies in a folder that is named by its commit.
             sources[name] = read_source(name, folder, origin=hub_id, revision=folder.name)
         else:
@@ -68,16 +71,37 @@ def _is_hub_id(place: str) -> bool:
     return not Path(place).exists() and _HUB_ID.fullmatch(place) is not None
 
 
-def _fetch(hub_id: str, revision: str) -> Path:
-    """Return the folder of a Hub snapshot, downloading what is missing."""
+def fetch_snapshot(place: str, patterns: Sequence[str]) -> Path:
+    """Return the folder of a Hub dataset, `owner/name` or `owner/name@revision`.
+
+    Raises:
+        UserError: It is neither in the cache nor to be had.
+    """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
-    patterns = [f"{part}/*.parquet" for part in (*PARTS, "documents_metadata")]
+    hub_id, _, revision = place.partition("@")
     try:
         folder = snapshot_download(
-            hub_id, repo_type="dataset", revision=revision, allow_patterns=patterns
+            hub_id,
+            repo_type="dataset",
+            revision=revision or "main",
+            allow_patterns=list(patterns),
         )
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
-        raise UserError(f"{hub_id}@{revision}: cannot be fetched from the Hub: {error}") from error
+        first = str(error).strip().splitlines()[0]
+        raise UserError(f"{place}: cannot be fetched from the Hub: {first}") from error
     return Path(folder)
+
+
+def find_published(place: str) -> Path:
+    """Return the folder of a built dataset, on the disk or from the Hub.
+
+    Raises:
+        UserError: It is neither.
+    """
+    if Path(place).is_dir():
+        return Path(place)
+    if not _is_hub_id(place):
+        raise UserError(f"{place}: expected a dataset folder, or a dataset on the Hub (owner/name)")
+    return fetch_snapshot(place, ["*.parquet", "*/*.parquet", "README.md", "manifest.json"])

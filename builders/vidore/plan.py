@@ -54,9 +54,13 @@ def load_plan(work: Path) -> Plan:
         plan = json.loads(path.read_bytes())
         return Plan(plan["seed"], plan["sources"], [Pick(**pick) for pick in plan["picks"]])
     except FileNotFoundError:
-        raise UserError(f"{path}: not found; run the step `sample` first, with --work {work}") from None
+        raise UserError(
+            f"{path}: not found; run the step `sample` first, with --work {work}"
+        ) from None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path}: is no plan of this builder ({error!r}); run `sample` again") from None
+        raise UserError(
+            f"{path}: is no plan of this builder ({error!r}); run `sample` again"
+        ) from None
 
 
 def make_plan(sources: Mapping[str, Source], places: Mapping[str, str], recipe: Recipe) -> Plan:

@@ -1,6 +1,8 @@
 """Any mteb model as a miner: loaded by name, searched through mteb's own search protocol."""
 
+import io
 from collections.abc import Sequence
+from contextlib import nullcontext, redirect_stderr
 from typing import Any
 
 import numpy as np
@@ -20,8 +22,12 @@ class MtebMiner:
 
     def __init__(self, name: str, revision: str | None, *, batch_size: int, quiet: bool) -> None:
         self.meta = find_model(name, revision)
-        self.about = {"model": name, "revision": revision or self.meta.revision or ""}
+        self.about: dict[str, Any] = {
+            "model": name,
+            "revision": revision or self.meta.revision or "",
+        }
         self.about["reads"] = "image" if "image" in (self.meta.modalities or ()) else "markdown"
+        self._quiet = quiet
         self._encode = {"batch_size": batch_size, "show_progress_bar": not quiet}
         self._model: Any = None
 
@@ -42,8 +48,11 @@ class MtebMiner:
         }
         texts = [source.queries[query_id].text for query_id in query_ids]
         queries = datasets.Dataset.from_dict({"id": list(query_ids), "text": texts})
-        model.index(self._corpus(source), **common)
-        found = model.search(queries, top_k=len(source.page_ids), **common)
+        # Some models draw progress bars that no argument turns off.
+        silence = redirect_stderr(io.StringIO()) if self._quiet else nullcontext()
+        with silence:
+            model.index(self._corpus(source), **common)
+            found = model.search(queries, top_k=len(source.page_ids), **common)
         return _matrix(source, query_ids, found)
 
     def _load(self) -> Any:
@@ -71,8 +80,8 @@ class MtebMiner:
         if self.about["reads"] == "markdown":
             columns = {"id": ids, "text": source.markdown.to_pylist(), "title": [""] * len(ids)}
             return datasets.Dataset.from_dict(columns)
-        files = sorted(str(path) for path in (source.folder / "corpus").glob("*.parquet"))
-        pages = datasets.Dataset.from_parquet(files, columns=["corpus_id", "image"])
+        files: list[Any] = sorted(str(p) for p in (source.folder / "corpus").glob("*.parquet"))
+        pages: Any = datasets.Dataset.from_parquet(files, columns=["corpus_id", "image"])
         order = {str(page_id): row for row, page_id in enumerate(pages["corpus_id"])}
         pages = pages.select([order[page_id] for page_id in ids]).select_columns(["image"])
         return pages.cast_column("image", datasets.Image()).add_column("id", ids)

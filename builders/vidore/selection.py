@@ -105,6 +105,7 @@ def fill_pool(
 
     Args:
         pool: Empty; filled in place.
+        positives: Go in first, whatever they copy.
         candidates: Source -> query id -> page ids, hardest first.
         quotas: Source -> how many negatives.
 
@@ -169,7 +170,7 @@ def count_skips(skips: Sequence[Skip]) -> dict[str, int]:
     rules: dict[PageKey, str] = {}
     for skip in skips:
         rules.setdefault((skip.source, skip.page_id), skip.rule)
-    counts = {rule: 0 for rule in ("exact", "containment", "empty")}
+    counts = dict.fromkeys(("exact", "containment", "empty"), 0)
     for rule in rules.values():
         counts[rule] += 1
     return {**counts, "pages": len(rules), "times": len(skips)}

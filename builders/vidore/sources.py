@@ -6,7 +6,8 @@ they stream by, and read again when they are needed.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,7 @@ class Source:
     fingerprint: str
     row_of: Mapping[str, int] = field(repr=False, default_factory=dict)
 
-    def images(self, wanted: Set[str] | None = None) -> Iterator[tuple[str, bytes]]:
+    def images(self, wanted: Collection[str] | None = None) -> Iterator[tuple[str, bytes]]:
         """Yield (page id, image bytes) of the wanted pages, in the order of the files."""
         for batch in _batches(self.folder, "corpus", ["corpus_id", "image"]):
             ids = [str(value) for value in batch["corpus_id"].to_pylist()]
@@ -114,7 +115,9 @@ def _batches(folder: Path, part: str, columns: Sequence[str] | None) -> Iterator
     """Yield the rows of a table, a few at a time."""
     for path in sorted((folder / part).glob("*.parquet")):
         with pq.ParquetFile(path) as file:
-            yield from file.iter_batches(_BATCH_ROWS if "image" in (columns or ()) else 65536, columns=columns)
+            yield from file.iter_batches(
+                _BATCH_ROWS if "image" in (columns or ()) else 65536, columns=columns
+            )
 
 
 def _check_columns(name: str, folder: Path) -> None:
@@ -132,8 +135,10 @@ def _check_columns(name: str, folder: Path) -> None:
                 continue
             missing = sorted(set(wanted) - set(found))
             if missing:
-                faults.append(f"{path}: wanted the columns {', '.join(wanted)}; missing "
-                              f"{', '.join(missing)}; found {', '.join(found)}")
+                faults.append(
+                    f"{path}: wanted the columns {', '.join(wanted)}; missing "
+                    f"{', '.join(missing)}; found {', '.join(found)}"
+                )
     _raise_faults(name, faults)
 
 
@@ -147,19 +152,23 @@ def _raise_faults(name: str, faults: Sequence[str]) -> None:
 
 def _read_pages(name: str, folder: Path) -> dict[str, Any]:
     """Return ids, markdown, image hashes and raw details of the pages, sorted by id."""
-    names = pq.read_schema(sorted((folder / "corpus").glob("*.parquet"))[0]).names
+    names = pq.read_schema(min((folder / "corpus").glob("*.parquet"))).names
     extra = [column for column in ("doc_id", "page_number_in_doc", "license") if column in names]
     tables, hashes, faults = [], [], []
     for batch in _batches(folder, "corpus", ["corpus_id", "image", "markdown", *extra]):
         for page_id, image in zip(batch["corpus_id"], batch["image"], strict=True):
-            content = image["bytes"].as_py() if isinstance(image, pa.StructScalar) and image.is_valid else None
+            content = (
+                image["bytes"].as_py()
+                if isinstance(image, pa.StructScalar) and image.is_valid
+                else None
+            )
             if not content:
                 faults.append(f"corpus: page {page_id} has no image bytes")
             hashes.append(hashlib.sha256(content or b"").hexdigest()[:32])
         tables.append(pa.Table.from_batches([batch]).drop_columns("image"))
-    table = pa.concat_tables(tables) if tables else None
-    if table is None or not table.num_rows:
-        _raise_faults(name, ["corpus: has no pages"])
+    if not hashes:
+        raise UserError(f"{name}: its corpus has no pages")
+    table = pa.concat_tables(tables)
     ids = [str(value) for value in table["corpus_id"].to_pylist()]
     _raise_faults(name, faults + _id_faults("corpus", "corpus_id", ids))
     order = sorted(range(len(ids)), key=lambda row: natural(ids[row]))
@@ -174,8 +183,8 @@ def _read_pages(name: str, folder: Path) -> dict[str, Any]:
 
 def _id_faults(part: str, column: str, ids: Sequence[str]) -> list[str]:
     """Return a fault for each id that is missing or comes twice."""
-    seen: set[str] = set()
-    twice = sorted({i for i in ids if i in seen or seen.add(i)}, key=natural)  # type: ignore[func-returns-value]
+    seen = Counter(ids)
+    twice = sorted((row_id for row_id, n in seen.items() if n > 1), key=natural)
     faults = [f"{part}: {column} {row_id} comes more than once" for row_id in twice]
     if "None" in seen or "" in seen:
         faults.append(f"{part}: a row without {column}")
@@ -216,7 +225,9 @@ def _read_qrels(name: str, folder: Path) -> dict[str, dict[str, int]]:
         for row in batch.to_pylist():
             query_id, page_id, grade = str(row["query_id"]), str(row["corpus_id"]), row["score"]
             if not isinstance(grade, int | float) or grade != int(grade) or grade < 1:
-                faults.append(f"qrels: ({query_id}, {page_id}) has the grade {grade!r}, wanted 1, 2, ...")
+                faults.append(
+                    f"qrels: ({query_id}, {page_id}) has the grade {grade!r}, wanted 1, 2, ..."
+                )
             elif page_id in qrels.setdefault(query_id, {}):
                 faults.append(f"qrels: ({query_id}, {page_id}) comes more than once")
             else:
@@ -231,7 +242,9 @@ def _qrel_faults(
     row_of: Mapping[str, int],
 ) -> list[str]:
     """Return what does not fit between queries, qrels and pages."""
-    faults = [f"queries: {i} has no positive page in the qrels" for i in queries if not qrels.get(i)]
+    faults = [
+        f"queries: {i} has no positive page in the qrels" for i in queries if not qrels.get(i)
+    ]
     faults += [f"qrels: unknown query {i}" for i in sorted(qrels, key=natural) if i not in queries]
     unknown = {p for grades in qrels.values() for p in grades if p not in row_of}
     return faults + [f"qrels: unknown page {p}" for p in sorted(unknown, key=natural)]

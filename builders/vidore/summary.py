@@ -33,7 +33,16 @@ def print_plan(plan: Plan, sources: Mapping[str, Source], pool_size: int | None)
                 f"{quotas[name]:,}" if quotas else "-",
             ]
         )
-    head = "source,pages,queries,sampled,languages,formats,positives,negatives".split(",")
+    head = [
+        "source",
+        "pages",
+        "queries",
+        "sampled",
+        "languages",
+        "formats",
+        "positives",
+        "negatives",
+    ]
     print(format_table(head, rows))
     if pool_size and slots < 0:
         print(f"--pool-size {pool_size:,} is less than the positives")

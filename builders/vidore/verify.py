@@ -97,7 +97,9 @@ def _judged_flags(built: Built) -> Check:
 def _grades(built: Built) -> Check:
     """Grades are 1 and 2."""
     found = Counter(built.qrels.values())
-    wrong = [f"{n} qrels have the grade {grade}" for grade, n in found.items() if grade not in (1, 2)]
+    wrong = [
+        f"{n} qrels have the grade {grade}" for grade, n in found.items() if grade not in (1, 2)
+    ]
     shown = ", ".join(f"{n:,} of grade {grade}" for grade, n in sorted(found.items(), key=str))
     return Check("grades are 1 or 2", wrong, shown)
 
@@ -133,7 +135,7 @@ def _source_languages(built: Built, name: str) -> list[str]:
 def _formats(built: Built) -> Check:
     """Every format has its share of the source's queries, in all and in every language."""
     rule = "query formats keep the sources' shares"
-    universe = {name: (_of(built, name) or {}).get("query_formats") for name in built.sources}
+    universe = {name: (_of(built, name) or {}).get("query_formats", {}) for name in built.sources}
     if not all(universe.values()):
         return Check(rule, None, "the sources' own shares are not in the folder")
     faults = []
@@ -154,7 +156,8 @@ def _cell_faults(
     languages = Counter(query["language"] for query in queries)
     cells = Counter((query["language"], query.get("query_format") or "") for query in queries)
     return [
-        f"{name}: {cells[language, form]} {form} queries in {language}, {n * m / len(queries):.2f} expected"
+        f"{name}: {cells[language, form]} {form} queries in {language}, "
+        f"{n * m / len(queries):.2f} expected"
         for language, n in languages.items()
         for form, m in formats.items()
         if abs(cells[language, form] - Fraction(n * m, len(queries))) >= 1
@@ -211,7 +214,9 @@ def _quotas(built: Built) -> Check:
     found = Counter(page["source"] for page in built.pages if not page["is_judged"])
     wanted = apportion({name: size or 0 for name, size in sizes.items()}, sum(found.values()))
     faults = [
-        f"{name}: {found[name]} negatives, wanted {n}" for name, n in wanted.items() if found[name] != n
+        f"{name}: {found[name]} negatives, wanted {n}"
+        for name, n in wanted.items()
+        if found[name] != n
     ]
     return Check(rule, faults, ", ".join(f"{n} {name}" for name, n in wanted.items()))
 
@@ -226,7 +231,9 @@ def _source_pages(built: Built, name: str) -> int | None:
 
 def _no_copies(built: Built) -> Check:
     """No negative is a near-copy of any other page."""
-    graph = find_near_copies(pa.chunked_array([[p["text"] for p in built.pages]], pa.large_string()))
+    graph = find_near_copies(
+        pa.chunked_array([[p["text"] for p in built.pages]], pa.large_string())
+    )
     recipe = (built.manifest or {}).get("recipe", {})
     empty_rule = recipe.get("empty_pages", "same")
     of_text: dict[int, list[int]] = defaultdict(list)
