@@ -81,8 +81,8 @@ def select_pages(
     slots = recipe.pool_size - len(positives)
     if slots < 0:
         raise UserError(
-            f"--pool-size {recipe.pool_size} is less than the {len(positives)} positive pages of the "
-            "sampled queries; raise it, or lower --queries-per-source"
+            f"--pool-size {recipe.pool_size} is less than the {len(positives)} positive pages of "
+            "the sampled queries; raise it, or lower --queries-per-source"
         )
     quotas = apportion({name: len(source.page_ids) for name, source in sources.items()}, slots)
     names = sorted(sources)

@@ -31,10 +31,8 @@ def describe_build(
 ) -> dict[str, Any]:
     """Return the manifest without `files`.
 
-    Args:
-        name: The task's name.
-        miner: What the candidates were made with.
-        qrels: (query, page) -> grade, of the built dataset.
+    `name` is the task's, `miner` what the candidates were made with, and `qrels` is
+    (query, page) -> grade of the built dataset.
     """
     licenses = _licenses(sources, selection)
     return {

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from builders.vidore.recipe import DEFAULT_MINER, DEFAULT_MINER_REVISION, Recipe
+from builders.vidore.recipe import DEFAULT_MINER, DEFAULT_MINER_REVISION, SHARD_PAGES, Recipe
 from mteb_nano.errors import UserError
 
 COMMANDS = ("build", "sample", "mine", "assemble", "verify", "replay")
@@ -110,11 +110,14 @@ def _add_miner_options(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--miner",
         default=DEFAULT_MINER,
-        help=f"any mteb model by name, or the folder of a ColQwen3.5 model; default {DEFAULT_MINER}",
+        help=f"an mteb model by name, or the folder of a ColQwen3.5 model; default {DEFAULT_MINER}",
     )
     sub.add_argument("--miner-revision", help="default: the one that mteb pins")
     sub.add_argument("--visual-tokens", type=int, help="most visual tokens a page; default: all")
     sub.add_argument("--batch-size", type=int, default=8, help="pages encoded together")
+    sub.add_argument(
+        "--shard-pages", type=int, default=SHARD_PAGES, help="pages in a file of embeddings"
+    )
     sub.add_argument("--device", help="cuda, cuda:1, cpu; default: cuda where there is one")
     sub.add_argument(
         "--engine",
@@ -132,7 +135,7 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
         UserError: A number is out of range, or --queries-per-source cannot be read.
     """
     given = vars(options)
-    for key in ("pool_size", "top_k", "visual_tokens", "batch_size", "workers"):
+    for key in ("pool_size", "top_k", "visual_tokens", "batch_size", "shard_pages", "workers"):
         if given.get(key) is not None and given[key] < 1:
             raise UserError(f"--{key.replace('_', '-')} must be at least 1, got {given[key]}")
     revision = given.get("miner_revision")

@@ -130,8 +130,8 @@ def check_sources(plan: Plan, sources: Mapping[str, Source]) -> None:
     )
     if changed:
         raise UserError(
-            f"The sources {', '.join(changed)} are not what the queries were sampled from; give the "
-            "same --sources, or run `sample` again"
+            f"The sources {', '.join(changed)} are not what the queries were sampled from; give "
+            "the same --sources, or run `sample` again"
         )
 
 

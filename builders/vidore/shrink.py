@@ -24,9 +24,7 @@ from mteb_nano.errors import UserError
 def shrink_image(content: bytes, what: str, *, longest_side: int, quality: int) -> bytes:
     """Return the image as JPEG, no side longer than given; the original where that is smaller.
 
-    Args:
-        longest_side: Pixels.
-        quality: JPEG quality, 1 to 95.
+    `what` names the image in errors; sides are in pixels, the quality is JPEG's, 1 to 95.
     """
     image = decode_image(content, what)
     image.thumbnail((longest_side, longest_side), Image.Resampling.LANCZOS)

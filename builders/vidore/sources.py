@@ -24,6 +24,7 @@ PARTS = {
     "qrels": ("query_id", "corpus_id", "score"),
 }
 _BATCH_ROWS = 32  # pages whose images are in memory together: about 30 MB
+_BUFFER_BYTES = 1 << 20  # read a column piece by piece: one row group may hold gigabytes
 _MAX_FAULTS = 20
 
 
@@ -55,6 +56,8 @@ class Source:
         image_hashes: First 32 hex digits of the sha256 of each page's image bytes.
         details: doc_id, page_number_in_doc and license of each page, where known.
         fingerprint: sha256 over the content; the order of rows and files does not matter.
+        row_of: Page id -> its place in `page_ids`.
+        row_groups: File and row group of each page's image.
     """
 
     name: str
@@ -69,15 +72,20 @@ class Source:
     qrels: Mapping[str, Mapping[str, int]]
     fingerprint: str
     row_of: Mapping[str, int] = field(repr=False, default_factory=dict)
+    row_groups: Sequence[tuple[str, int]] = field(repr=False, default=())
 
     def images(self, wanted: Collection[str] | None = None) -> Iterator[tuple[str, bytes]]:
-        """Yield (page id, image bytes) of the wanted pages, in the order of the files."""
-        for batch in _batches(self.folder, "corpus", ["corpus_id", "image"]):
-            ids = [str(value) for value in batch["corpus_id"].to_pylist()]
-            keep = [i for i, page_id in enumerate(ids) if wanted is None or page_id in wanted]
-            images = batch["image"].take(pa.array(keep, pa.int64())) if keep else []
-            for i, image in zip(keep, images, strict=True):
-                yield ids[i], image["bytes"].as_py()
+        """Yield (page id, image bytes) of the wanted pages, in the order of the files.
+
+        Only the row groups that hold a wanted page are read.
+        """
+        ids = self.page_ids if wanted is None else wanted
+        groups = sorted({self.row_groups[self.row_of[page_id]] for page_id in ids})
+        for path, group in groups:
+            for batch in _read_group(self.folder / path, group, ["corpus_id", "image"]):
+                for page_id, image in zip(batch["corpus_id"], batch["image"], strict=True):
+                    if wanted is None or str(page_id) in wanted:
+                        yield str(page_id), image["bytes"].as_py()
 
 
 def read_source(name: str, folder: Path, *, origin: str, revision: str = "") -> Source:
@@ -108,16 +116,21 @@ def read_source(name: str, folder: Path, *, origin: str, revision: str = "") -> 
         qrels=qrels,
         fingerprint=_fingerprint(pages, queries, qrels),
         row_of=row_of,
+        row_groups=pages["groups"],
     )
 
 
 def _batches(folder: Path, part: str, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a table, a few at a time."""
+    """Yield the rows of a table without images."""
     for path in sorted((folder / part).glob("*.parquet")):
         with pq.ParquetFile(path) as file:
-            yield from file.iter_batches(
-                _BATCH_ROWS if "image" in (columns or ()) else 65536, columns=columns
-            )
+            yield from file.iter_batches(columns=columns)
+
+
+def _read_group(path: Path, group: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of one row group, a few at a time, so that few images are in memory."""
+    with pq.ParquetFile(path, buffer_size=_BUFFER_BYTES) as file:
+        yield from file.iter_batches(_BATCH_ROWS, row_groups=[group], columns=columns)
 
 
 def _check_columns(name: str, folder: Path) -> None:
@@ -151,21 +164,21 @@ def _raise_faults(name: str, faults: Sequence[str]) -> None:
 
 
 def _read_pages(name: str, folder: Path) -> dict[str, Any]:
-    """Return ids, markdown, image hashes and raw details of the pages, sorted by id."""
-    names = pq.read_schema(min((folder / "corpus").glob("*.parquet"))).names
+    """Return ids, markdown, image hashes, row groups and raw details of the pages, by id."""
+    paths = sorted((folder / "corpus").glob("*.parquet"))
+    names = pq.read_schema(paths[0]).names
     extra = [column for column in ("doc_id", "page_number_in_doc", "license") if column in names]
-    tables, hashes, faults = [], [], []
-    for batch in _batches(folder, "corpus", ["corpus_id", "image", "markdown", *extra]):
-        for page_id, image in zip(batch["corpus_id"], batch["image"], strict=True):
-            content = (
-                image["bytes"].as_py()
-                if isinstance(image, pa.StructScalar) and image.is_valid
-                else None
-            )
-            if not content:
-                faults.append(f"corpus: page {page_id} has no image bytes")
-            hashes.append(hashlib.sha256(content or b"").hexdigest()[:32])
-        tables.append(pa.Table.from_batches([batch]).drop_columns("image"))
+    tables, hashes, groups, faults = [], [], [], []
+    for path in paths:
+        for group in range(pq.read_metadata(path).num_row_groups):
+            for batch in _read_group(path, group, ["corpus_id", "image", "markdown", *extra]):
+                for page_id, image in zip(batch["corpus_id"], batch["image"], strict=True):
+                    content = _image_bytes(image)
+                    hashes.append(hashlib.sha256(content).hexdigest()[:32])
+                    if not content:
+                        faults.append(f"corpus: page {page_id} has no image bytes")
+                groups += [(f"corpus/{path.name}", group)] * batch.num_rows
+                tables.append(pa.Table.from_batches([batch]).drop_columns("image"))
     if not hashes:
         raise UserError(f"{name}: its corpus has no pages")
     table = pa.concat_tables(tables)
@@ -176,9 +189,17 @@ def _read_pages(name: str, folder: Path) -> dict[str, Any]:
     return {
         "ids": [ids[row] for row in order],
         "hashes": [hashes[row] for row in order],
+        "groups": [groups[row] for row in order],
         "markdown": pc.fill_null(table["markdown"].cast(pa.large_string()), ""),
         "extra": table.select(extra).to_pylist() if extra else [{} for _ in ids],
     }
+
+
+def _image_bytes(image: pa.Scalar) -> bytes:
+    """Return the bytes of a cell of the image column, b"" where there are none."""
+    if isinstance(image, pa.StructScalar) and image.is_valid:
+        return image.as_py().get("bytes") or b""
+    return b""
 
 
 def _id_faults(part: str, column: str, ids: Sequence[str]) -> list[str]:
