@@ -55,9 +55,11 @@ def describe_build(
             "pages_without_text": dict(selection.empty_pages),
         },
         "recipe": {
-            **{
-                key: value for key, value in recipe.as_dict().items() if not key.startswith("miner")
-            },
+            "seed": plan.seed,
+            "queries_per_source": plan.queries_per_source,
+            "pool_size": recipe.pool_size,
+            "top_k": recipe.top_k,
+            "empty_pages": recipe.empty_pages,
             "ngram_words": NGRAM_WORDS,
             "containment": "2*shared >= min",
             "source_order": sorted(sources),

@@ -75,8 +75,9 @@ def _add_step_options(sub: argparse.ArgumentParser, command: str) -> None:
         help="folders or Hub datasets in ViDoRe v3's schema; default: the 8 public ones",
     )
     sub.add_argument("--work", type=Path, help="folder for the steps' files; default: OUT.work")
-    sub.add_argument("--seed", type=int, default=Recipe.seed)
     sub.add_argument("--quiet", action="store_true", help="print errors only")
+    if everything or command == "sample":
+        sub.add_argument("--seed", type=int, default=Recipe.seed)
     if command in ("build", "sample"):
         sub.add_argument(
             "--queries-per-source",

@@ -22,11 +22,13 @@ class Plan:
     """The sampled queries and the sources that they come from.
 
     Attributes:
+        queries_per_source: As in the recipe, or "replayed".
         sources: Name -> place, origin, revision, fingerprint, pages, groups, query_formats.
         picks: Sorted by source and query id.
     """
 
     seed: int
+    queries_per_source: int | str | Mapping[str, int]
     sources: Mapping[str, Mapping[str, Any]]
     picks: Sequence[Pick]
 
@@ -38,7 +40,12 @@ class Plan:
     def save(self, work: Path) -> None:
         """Write the plan; atomic."""
         picks = [asdict(pick) for pick in self.picks]
-        plan = {"seed": self.seed, "sources": self.sources, "picks": picks}
+        plan = {
+            "seed": self.seed,
+            "queries_per_source": self.queries_per_source,
+            "sources": self.sources,
+            "picks": picks,
+        }
         text = json.dumps(plan, indent=1, sort_keys=True, ensure_ascii=False)
         write_bytes(work / FILE_NAME, text.encode() + b"\n")
 
@@ -52,7 +59,8 @@ def load_plan(work: Path) -> Plan:
     path = work / FILE_NAME
     try:
         plan = json.loads(path.read_bytes())
-        return Plan(plan["seed"], plan["sources"], [Pick(**pick) for pick in plan["picks"]])
+        picks = [Pick(**pick) for pick in plan["picks"]]
+        return Plan(plan["seed"], plan["queries_per_source"], plan["sources"], picks)
     except FileNotFoundError:
         raise UserError(
             f"{path}: not found; run the step `sample` first, with --work {work}"
@@ -72,7 +80,8 @@ def make_plan(sources: Mapping[str, Source], places: Mapping[str, str], recipe: 
     universe = group_all(sources)
     sizes = _sizes(recipe, universe)
     picks = sample_queries(universe, sizes, seed=recipe.seed)
-    return Plan(recipe.seed, _describe(sources, places, universe), picks)
+    described = _describe(sources, places, universe)
+    return Plan(recipe.seed, recipe.queries_per_source, described, picks)
 
 
 def replay_plan(
@@ -103,7 +112,7 @@ def replay_plan(
             picks.append(Pick(name, query_id, group.key, language, group.query_format))
     if faults:
         raise UserError("The queries to replay are not in the sources:\n  " + "\n  ".join(faults))
-    return Plan(seed, _describe(sources, places, universe), sorted(picks))
+    return Plan(seed, "replayed", _describe(sources, places, universe), sorted(picks))
 
 
 def group_all(sources: Mapping[str, Source]) -> dict[str, list[Group]]:

@@ -5,6 +5,7 @@ shards at a time, so that memory stays flat.
 """
 
 import argparse
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -50,11 +51,11 @@ class RayPool:
         except ImportError as error:
             raise UserError("--engine ray needs Ray: pip install 'mteb-nano[ray]'") from error
         if not ray.is_initialized():
-            ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+            ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
         self._ray: Any = ray
         self._batch_size = options.batch_size
-        n_gpus = int(ray.cluster_resources().get("GPU", 0))
-        needs = {"num_gpus": 1} if n_gpus else {"num_cpus": 1}
+        n_gpus = int(self._ray.cluster_resources().get("GPU", 0))
+        needs: dict[str, Any] = {"num_gpus": 1} if n_gpus else {"num_cpus": 1}
         remote = self._ray.remote(**needs)(Worker)
         self._workers = [
             remote.remote(dict(arguments)) for _ in range(options.workers or n_gpus or 1)

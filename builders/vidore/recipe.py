@@ -1,8 +1,8 @@
 """Every number that shapes NanoViDoRe v3, with its unit, reason and source."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from mteb_nano.catalog import NANO_VIDORE_V3
 
@@ -74,7 +74,3 @@ class Recipe:
     miner: str = DEFAULT_MINER
     miner_revision: str | None = None
     visual_tokens: int | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the parameters as they are written to JSON."""
-        return asdict(self)

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from builders.vidore.rounding import apportion
 from mteb_nano import catalog, read
 from mteb_nano.errors import UserError
 from mteb_nano.schema import count_faults, page_faults, some
+
+_MAX_Z = 5.0  # standard deviations; a random order is beyond them once in two million
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ def verify_folder(folder: Path) -> list[Check]:
         _formats,
         _translations,
         _provenance,
+        _telling_ids,
         _quotas,
         _no_copies,
     ]
@@ -199,10 +203,30 @@ def _provenance(built: Built) -> Check:
     ]
     if crossing:
         faults.append(f"{len(crossing)} qrels leave their source: {some(crossing)}")
-    telling = [p["id"] for p in built.pages if p["source"] in p["id"] or "neg" in p["id"].lower()]
-    if telling:
-        faults.append(f"{len(telling)} ids tell source or relevance: {some(telling)}")
-    return Check("rows lead back to their sources, ids tell nothing", faults)
+    return Check("rows lead back to their sources", faults)
+
+
+def _telling_ids(built: Built) -> Check:
+    """The order of the ids, which breaks ties of scores, favours neither relevance nor source."""
+    order = sorted(built.pages, key=lambda page: page["id"])
+    marks = {"judged pages": [bool(page["is_judged"]) for page in order]}
+    for name in built.sources:
+        marks[f"pages of {name}"] = [page["source"] == name for page in order]
+    faults = [
+        f"{what} sort {'first' if z < 0 else 'last'} ({abs(z):.1f} standard deviations)"
+        for what, marked in marks.items()
+        if abs(z := _rank_sum_z(marked)) > _MAX_Z
+    ]
+    return Check("ids tell neither source nor relevance", faults)
+
+
+def _rank_sum_z(marked: Sequence[bool]) -> float:
+    """Return how far the marked places lie from a random order (Wilcoxon's rank sum)."""
+    n, m = sum(marked), len(marked) - sum(marked)
+    if not n or not m:
+        return 0.0
+    ranks = sum(rank for rank, is_marked in enumerate(marked, start=1) if is_marked)
+    return (ranks - n * (n + m + 1) / 2) / sqrt(n * m * (n + m + 1) / 12)
 
 
 def _quotas(built: Built) -> Check:

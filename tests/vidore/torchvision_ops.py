@@ -12,7 +12,7 @@ _library: list[torch.library.Library] = []
 def declare() -> None:
     """Declare the operators that torchvision's import looks for, once."""
     try:
-        import torchvision  # noqa: F401, PLC0415
+        import torchvision  # noqa: F401
     except RuntimeError:
         library = torch.library.Library("torchvision", "DEF")
         for name in ("nms", "qnms"):
