@@ -21,6 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
     if getattr(options, "quiet", True):
         # Read by the progress bars of the libraries when they are imported.
         os.environ.setdefault("TQDM_DISABLE", "1")
+        os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
         os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
     commands = {
         "build": _build,

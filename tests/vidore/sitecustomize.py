@@ -10,7 +10,7 @@ class _DeclareFirst(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
         if name == "torchvision":
             sys.meta_path.remove(self)
-            from torchvision_ops import declare
+            from tests.vidore.torchvision_ops import declare
 
             declare()
 

@@ -6,11 +6,11 @@ import shutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from universe import make_rows, shuffled, write_source
 
 from builders.vidore.__main__ import main
 from builders.vidore.built import read_built
 from builders.vidore.verify import verify_folder
+from tests.vidore.universe import make_rows, shuffled, write_source
 
 OPTIONS = [
     *("--miner", "mteb/baseline-bm25s", "--queries-per-source", "a=10,b=7,c=6"),

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from universe import make_rows, write_source
 
 from builders.vidore.candidates import load_candidates, rank_candidates, save_candidates
 from builders.vidore.sources import read_source
 from mteb_nano.errors import UserError
+from tests.vidore.universe import make_rows, write_source
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,11 @@
 """Which queries are translations: verified from the data."""
 
 import pytest
-from universe import make_rows, write_source
 
 from builders.vidore.groups import group_translations
 from builders.vidore.sources import read_source
 from mteb_nano.errors import UserError
+from tests.vidore.universe import make_rows, write_source
 
 
 def groups_of(tmp_path, rows):

@@ -81,7 +81,7 @@ def number_words(start, stop):
 
 @pytest.mark.parametrize(("shared_words", "near"), [(22, True), (21, False)])
 def test_containment_of_exactly_half(shared_words, near):
-    """32 words are 20 13-grams; 22 shared words are 10 of them (half: a copy), 21 are 9 (no copy)."""
+    """32 words are 20 13-grams; 22 shared words are 10 of them, a copy; 21 are 9, no copy."""
     small = number_words(0, 32)
     large = number_words(0, shared_words) + " " + number_words(1000, 1100)
     assert (set(pairs_found([small, large])) == {(0, 1)}) == near
@@ -105,10 +105,7 @@ def test_short_pages_are_copies_only_when_equal():
 
 
 def test_lowercase_before_nfkd():
-    """The order is fixed: U+2126 OHM lowercases to omega; after NFKD it would too, U+1D400 does not.
-
-    Mathematical bold A has no lower case, so lowercasing first leaves a capital A behind.
-    """
+    """The order is fixed: mathematical bold A has no lower case, so it ends as a capital A."""
     assert normalise(pa.array(["\U0001d400  B\u2003c"])).to_pylist() == ["A b c"]
 
 

@@ -1,5 +1,7 @@
 """The pool: a hand-worked case, and the rule written out the slow way."""
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 from hypothesis import assume, given
@@ -15,7 +17,7 @@ def text(*blocks):
     return " ".join(f"{block}{i}" for block in blocks for i in range(20))
 
 
-def make_pool(pages, empty_pages="same"):
+def make_pool(pages, empty_pages: Any = "same"):
     graph = find_near_copies(pa.array(list(pages.values()), pa.string()))
     return Pool(graph, dict(zip(pages, graph.text_of.tolist(), strict=True)), empty_pages)
 
@@ -100,12 +102,12 @@ def fill_slowly(pages, positives, candidates, quotas):
 
     pool, chosen = sorted(positives), []
     for source in sorted(quotas):
-        left = {q: list(ranked) for q, ranked in candidates[source].items()}
+        left = {q: list(pages_) for q, pages_ in candidates[source].items()}
         n = 0
         while n < quotas[source] and any(left.values()):
-            for query in left:
-                while left[query] and n < quotas[source]:
-                    page = (source, left[query].pop(0))
+            for query, ranked in left.items():
+                while ranked and n < quotas[source]:
+                    page = (source, ranked.pop(0))
                     if page not in pool and not any(copies(page, other) for other in pool):
                         pool.append(page)
                         chosen.append((page, query))

@@ -3,11 +3,11 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from universe import make_rows, shuffled, write_source
 
 from builders.vidore.origins import parse_origins, read_sources
 from builders.vidore.sources import read_source
 from mteb_nano.errors import UserError
+from tests.vidore.universe import make_rows, shuffled, write_source
 
 
 def read(tmp_path, rows, **kwargs):

@@ -55,7 +55,8 @@ def _tokenizer():
     tokenizer.add_special_tokens(list(SPECIAL))
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
-        **{"eos_token": "<|im_end|>", "pad_token": "<|endoftext|>"},
+        eos_token=SPECIAL[2],
+        pad_token=SPECIAL[0],
         additional_special_tokens=list(SPECIAL[1:]),
         padding_side="left",
         model_max_length=4096,

@@ -1,9 +1,10 @@
 """Small made-up sources in ViDoRe v3's schema, and folders of them."""
 
 import io
-import random
 from pathlib import Path
+from random import Random
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
@@ -14,7 +15,7 @@ WORDS = [f"{a}{b}" for a in ("bo", "ka", "li", "mu", "ne", "so") for b in ("rad"
 
 def image_bytes(seed: int, size: tuple[int, int] = (64, 48)) -> bytes:
     """Return a small PNG with blocks of random colours."""
-    noise = random.Random(seed).randbytes(8 * 6 * 3)
+    noise = np.random.default_rng(seed).bytes(8 * 6 * 3)
     picture = Image.frombytes("RGB", (8, 6), noise).resize(size, Image.Resampling.NEAREST)
     buffer = io.BytesIO()
     picture.save(buffer, "PNG")
@@ -31,7 +32,7 @@ def make_rows(
     words_a_page: int = 40,
 ):
     """Return the rows of corpus, queries and qrels, as lists of dicts, numbered like ViDoRe v3."""
-    rng = random.Random(seed)
+    rng = Random(seed)
     corpus = [
         {
             "corpus_id": i,
@@ -81,5 +82,5 @@ def write_source(folder: Path, rows, *, row_group_size: int = 7) -> Path:
 
 def shuffled(rows, seed: int):
     """Return the same rows in another order."""
-    rng = random.Random(seed)
+    rng = Random(seed)
     return {part: rng.sample(content, len(content)) for part, content in rows.items()}
