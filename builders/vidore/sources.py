@@ -1,0 +1,304 @@
+"""Read page collections in ViDoRe v3's schema: Hub repositories or folders, checked at the border.
+
+A source has the tables `corpus`, `queries`, `qrels` and, if it likes, `documents_metadata`, each a
+folder of parquet files. Images are never decoded here and never all in memory: they are hashed as
+they stream by, and read again when they are needed.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from mteb_nano.errors import UserError
+
+PARTS = {
+    "corpus": ("corpus_id", "image", "markdown"),
+    "queries": ("query_id", "query", "language"),
+    "qrels": ("query_id", "corpus_id", "score"),
+}
+_BATCH_ROWS = 32  # pages whose images are in memory together: about 30 MB
+_BUFFER_BYTES = 1 << 20  # read a column piece by piece: one row group may hold gigabytes
+_MAX_FAULTS = 20
+
+
+def natural(row_id: str) -> tuple[int, str]:
+    """Return the sort key of ids: numbers by value, everything else by length and letters."""
+    return (len(row_id), row_id)
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query of a source."""
+
+    id: str
+    text: str
+    language: str
+    query_format: str = ""
+    answer: str = ""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A page collection with its queries, all sorted by id; images stay on disk.
+
+    Attributes:
+        origin: Hub id, or name of the folder.
+        revision: Commit of the Hub repository, or "" for a folder.
+        page_ids: Ids of the pages.
+        markdown: Text of each page, "" where there is none.
+        image_hashes: First 32 hex digits of the sha256 of each page's image bytes.
+        details: doc_id, page_number_in_doc and license of each page, where known.
+        fingerprint: sha256 over the content; the order of rows and files does not matter.
+        row_of: Page id -> its place in `page_ids`.
+        row_groups: File and row group of each page's image.
+    """
+
+    name: str
+    origin: str
+    revision: str
+    folder: Path
+    page_ids: Sequence[str]
+    markdown: pa.ChunkedArray
+    image_hashes: Sequence[str]
+    details: Sequence[Mapping[str, Any]]
+    queries: Mapping[str, Query]
+    qrels: Mapping[str, Mapping[str, int]]
+    fingerprint: str
+    row_of: Mapping[str, int] = field(repr=False, default_factory=dict)
+    row_groups: Sequence[tuple[str, int]] = field(repr=False, default=())
+
+    def images(self, wanted: Collection[str] | None = None) -> Iterator[tuple[str, bytes]]:
+        """Yield (page id, image bytes) of the wanted pages, in the order of the files.
+
+        Only the row groups that hold a wanted page are read.
+        """
+        ids = self.page_ids if wanted is None else wanted
+        groups = sorted({self.row_groups[self.row_of[page_id]] for page_id in ids})
+        for path, group in groups:
+            for batch in _read_group(self.folder / path, group, ["corpus_id", "image"]):
+                for page_id, image in zip(batch["corpus_id"], batch["image"], strict=True):
+                    if wanted is None or str(page_id) in wanted:
+                        yield str(page_id), image["bytes"].as_py()
+
+
+def read_source(name: str, folder: Path, *, origin: str, revision: str = "") -> Source:
+    """Return the source in a folder, after checking it from end to end.
+
+    Raises:
+        UserError: Missing tables or columns, duplicate ids, qrels that name unknown rows, queries
+            without positives, empty queries, pages without image; all faults are listed.
+    """
+    _check_columns(name, folder)
+    pages = _read_pages(name, folder)
+    queries = _read_queries(name, folder)
+    qrels = _read_qrels(name, folder)
+    row_of = {page_id: row for row, page_id in enumerate(pages["ids"])}
+    faults = _qrel_faults(queries, qrels, row_of)
+    _raise_faults(name, faults)
+    qrels = {query_id: dict(sorted(qrels[query_id].items())) for query_id in queries}
+    return Source(
+        name=name,
+        origin=origin,
+        revision=revision,
+        folder=folder,
+        page_ids=pages["ids"],
+        markdown=pages["markdown"],
+        image_hashes=pages["hashes"],
+        details=_page_details(folder, pages),
+        queries=queries,
+        qrels=qrels,
+        fingerprint=_fingerprint(pages, queries, qrels),
+        row_of=row_of,
+        row_groups=pages["groups"],
+    )
+
+
+def _batches(folder: Path, part: str, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a table without images."""
+    for path in sorted((folder / part).glob("*.parquet")):
+        with pq.ParquetFile(path) as file:
+            yield from file.iter_batches(columns=columns)
+
+
+def _read_group(path: Path, group: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of one row group, a few at a time, so that few images are in memory."""
+    with pq.ParquetFile(path, buffer_size=_BUFFER_BYTES) as file:
+        yield from file.iter_batches(_BATCH_ROWS, row_groups=[group], columns=columns)
+
+
+def _check_columns(name: str, folder: Path) -> None:
+    """Raise unless every table is there with the columns that it must have."""
+    faults = []
+    for part, wanted in PARTS.items():
+        paths = sorted((folder / part).glob("*.parquet"))
+        if not paths:
+            faults.append(f"no parquet file in {folder / part}")
+        for path in paths:
+            try:
+                found = pq.read_schema(path).names
+            except (OSError, pa.ArrowInvalid) as error:
+                faults.append(f"{path}: cannot be read as parquet: {error}")
+                continue
+            missing = sorted(set(wanted) - set(found))
+            if missing:
+                faults.append(
+                    f"{path}: wanted the columns {', '.join(wanted)}; missing "
+                    f"{', '.join(missing)}; found {', '.join(found)}"
+                )
+    _raise_faults(name, faults)
+
+
+def _raise_faults(name: str, faults: Sequence[str]) -> None:
+    """Raise one error that lists the faults, if there are any."""
+    if faults:
+        more = [f"and {len(faults) - _MAX_FAULTS} more"] if len(faults) > _MAX_FAULTS else []
+        listed = "\n  ".join([*faults[:_MAX_FAULTS], *more])
+        raise UserError(f"{name}: is not a source in ViDoRe v3's schema:\n  {listed}")
+
+
+def _read_pages(name: str, folder: Path) -> dict[str, Any]:
+    """Return ids, markdown, image hashes, row groups and raw details of the pages, by id."""
+    paths = sorted((folder / "corpus").glob("*.parquet"))
+    names = pq.read_schema(paths[0]).names
+    extra = [column for column in ("doc_id", "page_number_in_doc", "license") if column in names]
+    tables, hashes, groups, faults = [], [], [], []
+    for path in paths:
+        for group in range(pq.read_metadata(path).num_row_groups):
+            for batch in _read_group(path, group, ["corpus_id", "image", "markdown", *extra]):
+                for page_id, image in zip(batch["corpus_id"], batch["image"], strict=True):
+                    content = _image_bytes(image)
+                    hashes.append(hashlib.sha256(content).hexdigest()[:32])
+                    if not content:
+                        faults.append(f"corpus: page {page_id} has no image bytes")
+                groups += [(f"corpus/{path.name}", group)] * batch.num_rows
+                tables.append(pa.Table.from_batches([batch]).drop_columns("image"))
+    if not hashes:
+        raise UserError(f"{name}: its corpus has no pages")
+    table = pa.concat_tables(tables)
+    ids = [str(value) for value in table["corpus_id"].to_pylist()]
+    _raise_faults(name, faults + _id_faults("corpus", "corpus_id", ids))
+    order = sorted(range(len(ids)), key=lambda row: natural(ids[row]))
+    table = table.take(pa.array(order, pa.int64()))
+    return {
+        "ids": [ids[row] for row in order],
+        "hashes": [hashes[row] for row in order],
+        "groups": [groups[row] for row in order],
+        "markdown": pc.fill_null(table["markdown"].cast(pa.large_string()), ""),
+        "extra": table.select(extra).to_pylist() if extra else [{} for _ in ids],
+    }
+
+
+def _image_bytes(image: pa.Scalar) -> bytes:
+    """Return the bytes of a cell of the image column, b"" where there are none."""
+    if isinstance(image, pa.StructScalar) and image.is_valid:
+        return image.as_py().get("bytes") or b""
+    return b""
+
+
+def _id_faults(part: str, column: str, ids: Sequence[str]) -> list[str]:
+    """Return a fault for each id that is missing or comes twice."""
+    seen = Counter(ids)
+    twice = sorted((row_id for row_id, n in seen.items() if n > 1), key=natural)
+    faults = [f"{part}: {column} {row_id} comes more than once" for row_id in twice]
+    if "None" in seen or "" in seen:
+        faults.append(f"{part}: a row without {column}")
+    return faults
+
+
+def _read_queries(name: str, folder: Path) -> dict[str, Query]:
+    """Return the queries by id."""
+    rows = [row for batch in _batches(folder, "queries", None) for row in batch.to_pylist()]
+    faults = _id_faults("queries", "query_id", [str(row["query_id"]) for row in rows])
+    faults += [
+        f"queries: {row['query_id']} has no {column}"
+        for row in rows
+        for column in ("query", "language")
+        if not str(row[column] or "").strip()
+    ]
+    if not rows:
+        faults.append("queries: has no rows")
+    _raise_faults(name, faults)
+    queries = [
+        Query(
+            str(row["query_id"]),
+            row["query"],
+            row["language"],
+            row.get("query_format") or "",
+            str(row.get("answer") or ""),
+        )
+        for row in rows
+    ]
+    return {query.id: query for query in sorted(queries, key=lambda query: natural(query.id))}
+
+
+def _read_qrels(name: str, folder: Path) -> dict[str, dict[str, int]]:
+    """Return query id -> page id -> grade."""
+    qrels: dict[str, dict[str, int]] = {}
+    faults = []
+    for batch in _batches(folder, "qrels", list(PARTS["qrels"])):
+        for row in batch.to_pylist():
+            query_id, page_id, grade = str(row["query_id"]), str(row["corpus_id"]), row["score"]
+            if not isinstance(grade, int | float) or grade != int(grade) or grade < 1:
+                faults.append(
+                    f"qrels: ({query_id}, {page_id}) has the grade {grade!r}, wanted 1, 2, ..."
+                )
+            elif page_id in qrels.setdefault(query_id, {}):
+                faults.append(f"qrels: ({query_id}, {page_id}) comes more than once")
+            else:
+                qrels[query_id][page_id] = int(grade)
+    _raise_faults(name, faults)
+    return qrels
+
+
+def _qrel_faults(
+    queries: Mapping[str, Query],
+    qrels: Mapping[str, Mapping[str, int]],
+    row_of: Mapping[str, int],
+) -> list[str]:
+    """Return what does not fit between queries, qrels and pages."""
+    faults = [
+        f"queries: {i} has no positive page in the qrels" for i in queries if not qrels.get(i)
+    ]
+    faults += [f"qrels: unknown query {i}" for i in sorted(qrels, key=natural) if i not in queries]
+    unknown = {p for grades in qrels.values() for p in grades if p not in row_of}
+    return faults + [f"qrels: unknown page {p}" for p in sorted(unknown, key=natural)]
+
+
+def _page_details(folder: Path, pages: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return doc_id, page number and licence of each page, in the order of the pages."""
+    licenses: dict[str, str] = {}
+    for batch in _batches(folder, "documents_metadata", None):
+        for row in batch.to_pylist():
+            licenses[str(row.get("doc_id"))] = row.get("license") or ""
+    details = []
+    for row in pages["extra"]:
+        doc_id = "" if row.get("doc_id") is None else str(row["doc_id"])
+        number = row.get("page_number_in_doc")
+        license_ = row.get("license") or licenses.get(doc_id) or ""
+        details.append({"doc_id": doc_id, "page_number_in_doc": number, "license": license_})
+    return details
+
+
+def _fingerprint(
+    pages: Mapping[str, Any],
+    queries: Mapping[str, Query],
+    qrels: Mapping[str, Mapping[str, int]],
+) -> str:
+    """Return a sha256 of the content in the order of ids."""
+    digest = hashlib.sha256()
+    for page_id, image_hash, text in zip(
+        pages["ids"], pages["hashes"], pages["markdown"], strict=True
+    ):
+        text_hash = hashlib.sha256(text.as_py().encode()).hexdigest()
+        digest.update(f"p\x1f{page_id}\x1f{image_hash}\x1f{text_hash}\n".encode())
+    for query in queries.values():
+        judged = sorted(qrels[query.id].items())
+        digest.update(f"q\x1f{query}\x1f{judged}\n".encode())
+    return digest.hexdigest()
