@@ -81,8 +81,9 @@ class NanoTask(SharedCorpusRetrieval):
                 f"{SUBSETS_VARIABLE}={patterns} matches no subset of {self.metadata.name}; "
                 f"they are {', '.join(self.metadata.hf_subsets[:4])} ..."
             )
-        self.metadata = self.metadata.model_copy()
-        self.metadata._read = locate.revision_of(self.row)  # noqa: SLF001
+        revision = self.metadata.revision
+        self.metadata = self.metadata.model_copy()  # the class's stays free to change
+        self.metadata._read = revision  # noqa: SLF001
         self._subsets = self.load_subsets(self.hf_subsets)
         self.dataset = {
             name: {
