@@ -1,0 +1,311 @@
+"""How much faster than the plain way, with the same text out; all sides take turns in one run.
+
+    python benchmarks/ocr_speed.py TEXTS
+
+Sides, each in a process of its own, each doing the same sentences in turns of a few:
+
+- plain: what the original does. Three layout passes draw an RGB image, pytesseract writes a PNG and
+  starts a `tesseract` process for it.
+- ours, same library: our drawing, and the very libtesseract that the `tesseract` command uses, kept
+  open. All ratios of the claim are between these two; their texts must be identical.
+- ours: the same with tesserocr's own, newer libtesseract; what the builder runs.
+- recognition alone: ready images into the engine of `ours`, nothing else timed.
+
+CPU seconds of a process and its children, so that other load on the machine matters little.
+"""
+
+import argparse
+import collections
+import ctypes
+import ctypes.util
+import json
+import multiprocessing
+import os
+import random
+import resource
+import sys
+import textwrap
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from PIL import Image, ImageDraw, ImageFont
+
+from builders.ocr_mldr.known_items import MAX_SENTENCE_CHARS, read_texts
+from builders.ocr_mldr.models import Model, find_models
+from builders.ocr_mldr.noise import image_maker
+from builders.ocr_mldr.options import LANGUAGES, SETTINGS
+from builders.ocr_mldr.recipes import Recipe, Setting, recipe_named
+from builders.ocr_mldr.recognize import TesseractEngine
+from builders.ocr_mldr.sentences import drawable, split_sentences
+from builders.ocr_mldr.shards import EngineSpec, Job, recognize_shard
+from mteb_nano.errors import UserError
+
+SIDES = ("plain", "same", "ours", "alone")
+TURN = 5  # sentences a side does before the next one does them
+
+
+def cpu_seconds() -> float:
+    """Return the CPU time of this process and its ended children."""
+    both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in both)
+
+
+class SystemTesseract:
+    """The libtesseract that the `tesseract` command uses, kept open, by its C interface."""
+
+    def __init__(self, models: dict[str, Model], recipe: Recipe) -> None:
+        name = ctypes.util.find_library("tesseract")
+        if name is None:
+            raise UserError("libtesseract was not found: apt install tesseract-ocr")
+        self._lib = ctypes.CDLL(name)
+        self._lib.TessBaseAPICreate.restype = ctypes.c_void_p
+        self._lib.TessBaseAPIGetUTF8Text.restype = ctypes.c_void_p
+        self._lib.TessVersion.restype = ctypes.c_char_p
+        self._models, self._recipe = models, recipe
+        self._handle = ctypes.c_void_p(self._lib.TessBaseAPICreate())
+        self._lang = ""
+
+    def read(self, image: Image.Image, lang: str) -> str:
+        """Return the text on a grey image."""
+        if lang != self._lang:
+            self._open(lang)
+        size = (image.width, image.height, 1, image.width)
+        self._lib.TessBaseAPISetImage(self._handle, image.tobytes(), *size)
+        pointer = self._lib.TessBaseAPIGetUTF8Text(self._handle)
+        text = ctypes.string_at(pointer).decode()
+        self._lib.TessDeleteText(ctypes.c_void_p(pointer))
+        self._lib.TessBaseAPIClearAdaptiveClassifier(self._handle)
+        return text.replace("\n", " ").strip()
+
+    def version(self) -> str:
+        """Return the library's version."""
+        return self._lib.TessVersion().decode()
+
+    def _open(self, lang: str) -> None:
+        model = self._models[lang]
+        folder = str(model.path.parent).encode()
+        mode = self._recipe.oem
+        if self._lib.TessBaseAPIInit2(self._handle, folder, model.lang.encode(), mode) != 0:
+            raise UserError(f"{model.path}: Tesseract cannot read it")
+        self._lib.TessBaseAPISetPageSegMode(self._handle, self._recipe.psm)
+        # What the command prints of each image ("Estimating resolution") helps nobody here.
+        self._lib.TessBaseAPISetVariable(self._handle, b"debug_file", b"/dev/null")
+        self._lang = lang
+
+
+def plain_image(sentence: str, recipe: Recipe, setting: Setting) -> Image.Image:
+    """Return the image as the original draws it: RGB, and each line laid out three times."""
+    font_px = int(setting.font_pt * setting.dpi / 72)
+    margin = int(recipe.margin_in * setting.dpi)
+    columns = (int(recipe.page_width_in * setting.dpi) - 2 * margin) // font_px
+    font = ImageFont.truetype(recipe.font_path, font_px, layout_engine=ImageFont.Layout.BASIC)
+    lines = textwrap.wrap(sentence, columns, break_long_words=False) or [""]
+    boxes = [font.getbbox(line) for line in lines]
+    heights = [int(box[3] - box[1]) + setting.line_gap_px for box in boxes]
+    size = (int(max(box[2] for box in boxes)) + 2 * margin, sum(heights) + 2 * margin)
+    image = Image.new("RGB", size, "white")
+    pen, y = ImageDraw.Draw(image), margin
+    for line, height in zip(lines, heights, strict=True):
+        pen.text((margin, y), line, font=font, fill="black")
+        y += height
+    if setting.ink_threshold is None:
+        return image
+    return image.point([0 if v < setting.ink_threshold else 255 for v in range(256)] * 3)
+
+
+def plain_way(sentence: str, recipe: Recipe, setting: Setting, model: Model) -> str:
+    """Return the text as the original reads it: a `tesseract` process per sentence."""
+    import pytesseract
+
+    config = f"--tessdata-dir {model.path.parent} --oem {recipe.oem} --psm {recipe.psm}"
+    image = plain_image(sentence, recipe, setting)
+    return str(pytesseract.image_to_string(image, model.lang, config)).replace("\n", " ").strip()
+
+
+def serve(side: str, models: dict[str, Model], recipe: Recipe, pipe: Connection) -> None:
+    """Answer (setting, language, sentences) with (texts, CPU seconds), until None comes."""
+    os.environ["OMP_THREAD_LIMIT"] = "1"
+    engine = SystemTesseract(models, recipe) if side == "same" else TesseractEngine(models, recipe)
+    while (asked := pipe.recv()) is not None:
+        setting, lang, sentences = asked
+        draw = image_maker(recipe, setting)
+        engine.read(draw("."), lang)  # opening a language is not a cost of every sentence
+        ready = [draw(s) for s in sentences] if side == "alone" else []
+        start = cpu_seconds()
+        if side == "plain":
+            texts = [plain_way(s, recipe, setting, models[lang]) for s in sentences]
+        elif side == "alone":
+            texts = [engine.read(image, lang) for image in ready]
+        else:
+            texts = [engine.read(draw(s), lang) for s in sentences]
+        pipe.send((texts, cpu_seconds() - start))
+
+
+@dataclass
+class Tally:
+    """CPU seconds by setting and side, and how many texts agree with the plain way's."""
+
+    seconds: dict[tuple[str, str], float] = field(
+        default_factory=lambda: collections.defaultdict(float)
+    )
+    n: dict[str, int] = field(default_factory=lambda: collections.defaultdict(int))
+    same: dict[tuple[str, str], int] = field(default_factory=lambda: collections.defaultdict(int))
+
+
+def race(
+    sentences: dict[tuple[str, str], list[str]],
+    models: dict[str, Model],
+    recipe: Recipe,
+) -> Tally:
+    """Let all sides take turns over the sentences of each setting and language."""
+    spawn = multiprocessing.get_context("spawn")
+    pipes: dict[str, Connection] = {}
+    for side in SIDES:
+        pipes[side], other = spawn.Pipe()
+        spawn.Process(target=serve, args=(side, models, recipe, other), daemon=True).start()
+    tally = Tally()
+    for (name, lang), mine in sentences.items():
+        for start in range(0, len(mine), TURN):
+            turn = (recipe.setting(name), lang, mine[start : start + TURN])
+            _take_turns(turn, name, pipes, tally)
+    for pipe in pipes.values():
+        pipe.send(None)
+    return tally
+
+
+def _take_turns(
+    turn: tuple[Setting, str, list[str]], name: str, pipes: dict[str, Connection], tally: Tally
+) -> None:
+    texts: dict[str, list[str]] = {}
+    for side, pipe in pipes.items():  # one after the other: none disturbs another
+        pipe.send(turn)
+        texts[side], seconds = pipe.recv()
+        tally.seconds[name, side] += seconds
+    tally.n[name] += len(turn[2])
+    for side in SIDES:
+        agree = zip(texts[side], texts["plain"], strict=True)
+        tally.same[name, side] += sum(a == b for a, b in agree)
+
+
+def report(tally: Tally) -> Iterator[str]:
+    """Yield the table and the sums."""
+    yield "| setting | n | plain, ms | ours same lib, ms | ratio | identical | ours newer | share |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
+    for name, n in tally.n.items():
+        ms = {side: 1000 * tally.seconds[name, side] / n for side in SIDES}
+        yield (
+            f"| {name} | {n} | {ms['plain']:.0f} | {ms['same']:.1f} | "
+            f"{ms['plain'] / ms['same']:.1f}x | {tally.same[name, 'same']}/{n} | "
+            f"{ms['ours']:.1f} ms, {ms['plain'] / ms['ours']:.1f}x, "
+            f"{tally.same[name, 'ours']}/{n} identical | {ms['alone'] / ms['ours']:.0%} |"
+        )
+    total = sum(tally.n.values())
+    same = sum(tally.same[name, "same"] for name in tally.n)
+    yield (
+        f"same library: {same} of {total} texts identical to the plain way's; share: recognition "
+        "alone of all our CPU time"
+    )
+
+
+def work_through(jobs: Sequence[Job]) -> None:
+    """Do shards one after the other: the least that a process can do."""
+    for job in jobs:
+        recognize_shard(job)
+
+
+def two_workers(jobs: Sequence[Job], folder: Path, repeats: int) -> Iterator[str]:
+    """Compare a pool of two with two processes that share nothing, in turns; wall time."""
+    from builders.engine import Shard, run_shards
+
+    spawn = multiprocessing.get_context("spawn")
+    walls: dict[str, list[float]] = {"one": [], "two processes": [], "pool of two": []}
+    for repeat in range(repeats):
+        start = time.monotonic()
+        _run_all(spawn, [jobs])
+        walls["one"].append(time.monotonic() - start)
+        start = time.monotonic()
+        _run_all(spawn, [jobs[::2], jobs[1::2]])
+        walls["two processes"].append(time.monotonic() - start)
+        start = time.monotonic()
+        shards = (Shard(f"{repeat:04d}{n:04d}", job) for n, job in enumerate(jobs))
+        for _ in run_shards(recognize_shard, shards, folder, workers=2):
+            pass
+        walls["pool of two"].append(time.monotonic() - start)
+    best = {name: min(times) for name, times in walls.items()}
+    yield (
+        f"wall s, best of {repeats}: {json.dumps({k: round(v, 2) for k, v in best.items()})}; two "
+        f"processes gain {best['one'] / best['two processes']:.2f}x here, our pool "
+        f"{best['one'] / best['pool of two']:.2f}x, which is "
+        f"{best['two processes'] / best['pool of two']:.0%} of that"
+    )
+
+
+def _run_all(spawn: Any, parts: Sequence[Sequence[Job]]) -> None:
+    processes = [spawn.Process(target=work_through, args=(part,)) for part in parts]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+
+
+def draw_sentences(folder: Path, lang: str, n: int, *, seed: str = "") -> list[str]:
+    """Return `n` seeded sentences of a language's texts."""
+    found = dict.fromkeys(
+        sentence
+        for _, text in read_texts(folder, lang)
+        for sentence in split_sentences(drawable(text), lang, max_chars=MAX_SENTENCE_CHARS)
+    )
+    chooser = random.Random(f"{lang} {seed}")  # noqa: S311, reproducible, not secret
+    return chooser.sample(list(found), min(n, len(found)))
+
+
+def main() -> int:
+    """Run the benchmark."""
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    p.add_argument("texts", type=Path)
+    p.add_argument("--langs", nargs="+", default=list(LANGUAGES))
+    p.add_argument("--settings", nargs="+", default=list(SETTINGS))
+    p.add_argument("--recipe", default="published")
+    p.add_argument("--tessdata", type=Path)
+    p.add_argument("--sentences", type=int, default=70, help="a language, in each setting")
+    p.add_argument("--shards", type=int, default=24, help="of 16 sentences, for the two workers")
+    p.add_argument("--repeats", type=int, default=3, help="of the comparison of two workers")
+    args = p.parse_args()
+    recipe = recipe_named(args.recipe)
+    try:
+        models = find_models(args.langs, recipe, folder=args.tessdata)
+        sentences = {
+            (name, lang): draw_sentences(args.texts, lang, args.sentences, seed=name)
+            for name in args.settings
+            for lang in args.langs
+        }
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(f"recipe {recipe.name}; the tesseract command and `same library`: ", end="")
+    print(f"{SystemTesseract(models, recipe).version()}; ours: ", end="")
+    print(TesseractEngine(models, recipe).describe()["tesseract"], flush=True)
+    for line in report(race(sentences, models, recipe)):
+        print(line, flush=True)
+    if args.shards:
+        import tempfile
+
+        lang = args.langs[0]
+        mine = draw_sentences(args.texts, lang, 16 * args.shards)
+        spec = EngineSpec(recipe, tuple(models.items()))
+        size = recipe.setting(SETTINGS[0])
+        jobs = [
+            Job(spec, size, lang, "error", tuple(mine[i : i + 16])) for i in range(0, len(mine), 16)
+        ]
+        with tempfile.TemporaryDirectory() as folder:
+            for line in two_workers(jobs, Path(folder), args.repeats):
+                print(line)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
