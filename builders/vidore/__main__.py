@@ -122,7 +122,7 @@ def _sample_step(options: argparse.Namespace) -> Mapping[str, Source]:
     sources = read_sources(places, report=_report(options))
     plan = make_plan(sources, places, recipe)
     if options.dry_run or not options.quiet:
-        print_plan(plan, sources, getattr(options, "pool_size", None))
+        print_plan(plan, sources, recipe.pool_size if options.command == "build" else None)
     if not options.dry_run:
         plan.save(_work(options))
     return sources

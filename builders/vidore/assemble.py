@@ -78,13 +78,7 @@ def select_pages(
             for page in sources[pick.source].qrels[pick.query_id]
         }
     )
-    slots = recipe.pool_size - len(positives)
-    if slots < 0:
-        raise UserError(
-            f"--pool-size {recipe.pool_size} is less than the {len(positives)} positive pages of "
-            "the sampled queries; raise it, or lower --queries-per-source"
-        )
-    quotas = apportion({name: len(source.page_ids) for name, source in sources.items()}, slots)
+    quotas = _quotas(sources, positives, recipe)
     names = sorted(sources)
     graph = find_near_copies(
         pa.chunked_array(
@@ -98,11 +92,29 @@ def select_pages(
         name: {q: [page for page, _ in lists[q]] for q in plan.query_ids(name)}
         for name, lists in candidates.items()
     }
-    negatives, skips = fill_pool(pool, positives=positives, candidates=ranked, quotas=quotas)
+    negatives, skips = fill_pool(
+        pool, positives=positives, candidates=ranked, quotas=quotas, fill=recipe.pool_size != "all"
+    )
     empty = dict.fromkeys(names, 0)
     for (name, _), text in text_of.items():
         empty[name] += int(graph.empty[text])
     return Selection(quotas, positives, negatives, skips, empty)
+
+
+def _quotas(
+    sources: Mapping[str, Source], positives: Sequence[PageKey], recipe: Recipe
+) -> dict[str, int]:
+    """Return how many negatives each source may give."""
+    sizes = {name: len(source.page_ids) for name, source in sources.items()}
+    if recipe.pool_size == "all":
+        return sizes
+    slots = recipe.pool_size - len(positives)
+    if slots < 0:
+        raise UserError(
+            f"--pool-size {recipe.pool_size} is less than the {len(positives)} positive pages of "
+            "the sampled queries; raise it, or lower --queries-per-source"
+        )
+    return apportion(sizes, slots)
 
 
 def write_pool(

@@ -78,12 +78,12 @@ def find_near_copies(pages: pa.ChunkedArray | pa.Array) -> NearCopies:
                 keys.append(key)
                 fresh.append(row)
             text_of[start + row] = seen[key]
-        gram, row = _distinct_grams(words.take(pa.array(fresh, pa.int64())), hashes)
+        gram, row = _grams_of(words.take(pa.array(fresh, pa.int64())), hashes)
         grams.append(gram)
         texts.append(row + (len(keys) - len(fresh)))
     gram, text = np.concatenate([*grams, _NO_GRAMS]), np.concatenate([*texts, _NO_TEXTS])
-    n_grams = np.bincount(text, minlength=len(keys)).astype(np.int64)
-    a, b, shared = _pairs(gram, text, n_grams)
+    matrix, n_grams = _count_grams(gram, text, len(keys))
+    a, b, shared = _pairs(matrix, n_grams)
     empty = np.array([key == _EMPTY_KEY for key in keys], np.bool_)
     return NearCopies(text_of, empty, n_grams, *_both_ways(a, b, shared, len(keys)))
 
@@ -117,26 +117,20 @@ def _words_of(pages: pa.ChunkedArray | pa.Array) -> tuple[pa.Array, list[int]]:
     return words, [xxhash.xxh64_intdigest(text.as_buffer() or b"") for text in joined]
 
 
-def _distinct_grams(words: pa.Array, hashes: dict[str, int]) -> tuple[UInt64s, Int64s]:
-    """Return (hash, row) of every distinct n-gram of every row."""
+def _grams_of(words: pa.Array, hashes: dict[str, int]) -> tuple[UInt64s, Int64s]:
+    """Return (hash, row) of every n-gram of every row, row by row."""
     flat = words.flatten().dictionary_encode()
     codes = np.fromiter(
         (_word_hash(word, hashes) for word in flat.dictionary.to_pylist()), np.uint64
     )
-    word = codes[flat.indices.to_numpy()] if len(codes) else _NO_GRAMS
     lengths = arrow.list_value_length(words).to_numpy(zero_copy_only=False).astype(np.int64)
     row = np.repeat(np.arange(len(lengths)), lengths)
-    n = len(word) - NGRAM_WORDS + 1
+    n = len(row) - NGRAM_WORDS + 1
     if n <= 0:
         return _NO_GRAMS, _NO_TEXTS
-    gram = _window_hashes(word, n)
+    gram = _window_hashes(codes[flat.indices.to_numpy()], n)
     within = row[:n] == row[NGRAM_WORDS - 1 :]
-    gram, row = gram[within], row[:n][within]
-    order = np.lexsort((gram, row))
-    gram, row = gram[order], row[order]
-    first = np.ones(len(gram), np.bool_)
-    first[1:] = (gram[1:] != gram[:-1]) | (row[1:] != row[:-1])
-    return gram[first], row[first]
+    return gram[within], row[:n][within]
 
 
 def _word_hash(word: str, hashes: dict[str, int]) -> int:
@@ -156,13 +150,33 @@ def _window_hashes(word: UInt64s, n: int) -> UInt64s:
     return gram
 
 
-def _pairs(gram: UInt64s, text: Int64s, n_grams: Int64s) -> tuple[Int64s, Int64s, Int64s]:
+def _count_grams(gram: UInt64s, text: Int64s, n_texts: int) -> tuple[sp.csr_matrix, Int64s]:
+    """Return the 0/1 matrix of texts by n-grams, and the number of n-grams of each text.
+
+    The matrix is without the n-grams of a single text: most of them, and they join nothing.
+    """
+    order = np.argsort(gram, kind="stable")  # stable: equal n-grams stay in the order of texts
+    gram, text = gram[order], text[order]
+    new = np.ones(len(gram), np.bool_)
+    new[1:] = gram[1:] != gram[:-1]
+    first = new.copy()
+    first[1:] |= text[1:] != text[:-1]
+    new, text = new[first], text[first]
+    n_grams = np.bincount(text, minlength=n_texts).astype(np.int64)
+    column = np.cumsum(new) - 1
+    common = np.bincount(column) > 1 if len(column) else np.empty(0, np.bool_)
+    keep = common[column]
+    column = (np.cumsum(common) - 1)[column[keep]]
+    ones = np.ones(len(column), np.int32)
+    shape = (n_texts, int(common.sum()))
+    return sp.csr_matrix((ones, (text[keep], column)), shape=shape), n_grams
+
+
+def _pairs(matrix: sp.csr_matrix, n_grams: Int64s) -> tuple[Int64s, Int64s, Int64s]:
     """Return (a, b, shared n-grams) of each pair of near-copies, a < b."""
-    matrix = _shared_grams(gram, text, len(n_grams))
     # The smaller of a pair shares half of its n-grams, so it has at least as many that are in
     # some other text; all other texts can only be the larger one.
-    n_shared = np.diff(matrix.indptr)
-    rows = np.flatnonzero((2 * n_shared >= n_grams) & (n_grams > 0))
+    rows = np.flatnonzero((2 * np.diff(matrix.indptr) >= n_grams) & (n_grams > 0))
     degree = np.asarray(matrix.sum(axis=0)).ravel()
     cost = np.add.reduceat(np.append(degree[matrix.indices], 0), matrix.indptr[:-1])[rows]
     transposed = matrix.T.tocsr()
@@ -178,21 +192,6 @@ def _pairs(gram: UInt64s, text: Int64s, n_grams: Int64s) -> tuple[Int64s, Int64s
     a, b, shared = (np.concatenate(part).astype(np.int64) for part in zip(*found, strict=True))
     _, first = np.unique(a * len(n_grams) + b, return_index=True)
     return a[first], b[first], shared[first]
-
-
-def _shared_grams(gram: UInt64s, text: Int64s, n_texts: int) -> sp.csr_matrix:
-    """Return the 0/1 matrix of texts by n-grams, without the n-grams of a single text."""
-    order = np.argsort(gram, kind="stable")
-    gram, text = gram[order], text[order]
-    new = np.ones(len(gram), np.bool_)
-    new[1:] = gram[1:] != gram[:-1]
-    column = np.cumsum(new) - 1
-    common = np.bincount(column) > 1 if len(column) else np.empty(0, np.bool_)
-    keep = common[column]
-    column = (np.cumsum(common) - 1)[column[keep]]
-    ones = np.ones(len(column), np.int32)
-    shape = (n_texts, int(common.sum()))
-    return sp.csr_matrix((ones, (text[keep], column)), shape=shape)
 
 
 def _blocks(rows: Int64s, cost: Int64s) -> Iterator[Int64s]:

@@ -102,7 +102,7 @@ def _add_step_options(sub: argparse.ArgumentParser, command: str) -> None:
         sub.add_argument(
             "--name", help="the task's name; default NanoViDoReV3 for the 8 public ones"
         )
-        sub.add_argument("--pool-size", type=int, default=Recipe.pool_size, metavar="PAGES")
+        sub.add_argument("--pool-size", default=str(Recipe.pool_size), metavar="PAGES|all")
         sub.add_argument("--overwrite", action="store_true", help="replace the dataset in OUT")
 
 
@@ -135,9 +135,13 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
     Raises:
         UserError: A number is out of range, or --queries-per-source cannot be read.
     """
-    given = vars(options)
+    given = dict(vars(options))
+    if "pool_size" in given and given["pool_size"] != "all":
+        if not str(given["pool_size"]).isdigit():
+            raise UserError(f"--pool-size {given['pool_size']}: expected a number or `all`")
+        given["pool_size"] = int(given["pool_size"])
     for key in ("pool_size", "top_k", "visual_tokens", "batch_size", "shard_pages", "workers"):
-        if given.get(key) is not None and given[key] < 1:
+        if given.get(key) not in (None, "all") and given[key] < 1:
             raise UserError(f"--{key.replace('_', '-')} must be at least 1, got {given[key]}")
     revision = given.get("miner_revision")
     if given.get("miner") == DEFAULT_MINER and not revision:

@@ -56,7 +56,8 @@ class Recipe:
 
     Attributes:
         queries_per_source: A number for all sources, or one for each, or "all".
-        pool_size: Pages in the merged corpus, positives and negatives together.
+        pool_size: Pages in the merged corpus, positives and negatives together; "all" for every
+            candidate that copies no other page.
         top_k: Candidates kept for each query.
         seed: Which of the equally good samples; it also names the rows.
         empty_pages: What an unjudged page without text is: `same` as every other such page (the
@@ -67,7 +68,7 @@ class Recipe:
     """
 
     queries_per_source: int | Literal["all"] | Mapping[str, int] = 50  # the card
-    pool_size: int = 4000  # the card
+    pool_size: int | Literal["all"] = 4000  # the card
     top_k: int = 200  # the card
     seed: int = 0
     empty_pages: EmptyPages = "same"

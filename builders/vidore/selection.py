@@ -97,6 +97,7 @@ def fill_pool(
     positives: Iterable[PageKey],
     candidates: Mapping[str, Mapping[str, Sequence[str]]],
     quotas: Mapping[str, int],
+    fill: bool = True,
 ) -> tuple[list[Negative], list[Skip]]:
     """Add the positives of all sources, then each source's quota of negatives.
 
@@ -108,6 +109,7 @@ def fill_pool(
         positives: Go in first, whatever they copy.
         candidates: Source -> query id -> page ids, hardest first.
         quotas: Source -> how many negatives.
+        fill: Whether candidates that do not fill a quota are an error.
 
     Returns:
         The negatives in the order of choice, and every candidate that was passed over as a copy.
@@ -121,6 +123,8 @@ def fill_pool(
     skips: list[Skip] = []
     for source in sorted(quotas):
         chosen, passed = _fill_source(pool, source, candidates[source], quotas[source])
+        if fill and len(chosen) < quotas[source]:
+            raise UserError(_exhausted(source, candidates[source], quotas[source], chosen, passed))
         negatives += chosen
         skips += passed
     return negatives, skips
@@ -152,14 +156,25 @@ def _fill_source(
                 skips.append(Skip(*page, query_id, rank, *copied))
             next_rank[query_id] = rank
         if len(negatives) == before:
-            depth = max((len(pages) for pages in candidates.values()), default=0)
-            raise UserError(
-                f"{source}: its queries' candidates give {before} negatives, its quota is {quota} "
-                f"({len(candidates)} queries, at most {depth} candidates each, "
-                f"{len({skip.page_id for skip in skips})} pages passed over as copies); raise "
-                "--top-k or --queries-per-source, or lower --pool-size"
-            )
+            break
     return negatives, skips
+
+
+def _exhausted(
+    source: str,
+    candidates: Mapping[str, Sequence[str]],
+    quota: int,
+    negatives: Sequence[Negative],
+    skips: Sequence[Skip],
+) -> str:
+    """Return what to say when the candidates of a source end before its quota."""
+    depth = max((len(pages) for pages in candidates.values()), default=0)
+    n_copies = len({skip.page_id for skip in skips})
+    return (
+        f"{source}: its queries' candidates give {len(negatives)} negatives, its quota is {quota} "
+        f"({len(candidates)} queries, at most {depth} candidates each, {n_copies} pages passed "
+        "over as copies); raise --top-k or --queries-per-source, or lower --pool-size"
+    )
 
 
 def count_skips(skips: Sequence[Skip]) -> dict[str, int]:

@@ -9,15 +9,16 @@ from builders.vidore.sampling import count_picks
 from builders.vidore.sources import Source
 
 
-def print_plan(plan: Plan, sources: Mapping[str, Source], pool_size: int | None) -> None:
+def print_plan(plan: Plan, sources: Mapping[str, Source], pool_size: int | str | None) -> None:
     """Print the queries of every source, and the negatives that would be mined."""
     positives = {
         name: {page for query_id in plan.query_ids(name) for page in source.qrels[query_id]}
         for name, source in sources.items()
     }
-    slots = (pool_size or 0) - sum(map(len, positives.values()))
+    n_positives = sum(map(len, positives.values()))
+    slots = pool_size - n_positives if isinstance(pool_size, int) else -1
     pages = {name: len(source.page_ids) for name, source in sources.items()}
-    quotas = apportion(pages, slots) if pool_size and slots >= 0 else {}
+    quotas = apportion(pages, slots) if slots >= 0 else {}
     rows = []
     for name, counts in count_picks(plan.picks).items():
         about = plan.sources[name]
@@ -44,8 +45,8 @@ def print_plan(plan: Plan, sources: Mapping[str, Source], pool_size: int | None)
         "negatives",
     ]
     print(format_table(head, rows))
-    if pool_size and slots < 0:
-        print(f"--pool-size {pool_size:,} is less than the positives")
+    if isinstance(pool_size, int) and slots < 0:
+        print(f"--pool-size {pool_size:,} is less than the {n_positives:,} positives")
 
 
 def print_pool(manifest: Mapping[str, Any]) -> None:

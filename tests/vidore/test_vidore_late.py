@@ -5,6 +5,7 @@ import io
 import json
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,7 +46,12 @@ def source(tmp_path_factory):
 
 
 def make_miner(model, folder, **changes):
-    options = {"batch_size": 4, "shard_pages": 256, "device": "cpu", "engine": "local"}
+    options: dict[str, Any] = {
+        "batch_size": 4,
+        "shard_pages": 256,
+        "device": "cpu",
+        "engine": "local",
+    }
     options |= {"workers": None, "quiet": True} | changes
     tokens = options.pop("visual_tokens", None)
     recipe = Recipe(miner=str(model), visual_tokens=tokens)
@@ -132,7 +138,9 @@ def test_shards_are_keyed_by_what_they_depend_on(source, tiny_colqwen, tmp_path)
     capped.score(source, QUERIES)
     shards = sorted(folder.glob("pages-*"))
     assert len(shards) == 2 * n_all
-    sizes = sorted(len(read_shard(path, 14)[0]) for path in shards)
+    sizes = sorted(
+        len(tokens) for path in shards for tokens, _ in [read_shard(path, 14) or ([], [])]
+    )
     assert sizes[0] < sizes[1]  # fewer tokens under the cap
 
 
@@ -140,7 +148,9 @@ def test_shard_file_round_trip(tmp_path):
     """Tokens and lengths come back in bfloat16; a wrong number of items is refused."""
     items = [torch.randn(n, 4) for n in (3, 1, 5)]
     write_shard(tmp_path / "s", pack_shard(items))
-    tokens, lengths = read_shard(tmp_path / "s", 3)
+    found = read_shard(tmp_path / "s", 3)
+    assert found is not None
+    tokens, lengths = found
     assert lengths == [3, 1, 5]
     assert torch.equal(tokens, torch.cat(items).bfloat16())
     assert read_shard(tmp_path / "s", 2) is None

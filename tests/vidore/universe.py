@@ -3,6 +3,7 @@
 import io
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +34,7 @@ def make_rows(
 ):
     """Return the rows of corpus, queries and qrels, as lists of dicts, numbered like ViDoRe v3."""
     rng = Random(seed)
-    corpus = [
+    corpus: list[dict[str, Any]] = [
         {
             "corpus_id": i,
             "image": {"bytes": image_bytes(1000 * seed + i), "path": None},
