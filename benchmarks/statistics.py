@@ -48,9 +48,7 @@ def draw(
     universe: list[FloatArray], rng: np.random.Generator, n_queries: int, n_benchmarks: int
 ) -> list[FloatArray]:
     """Return per source (n_queries, n_benchmarks, 2) scores."""
-    return [
-        source[rng.integers(0, len(source), (n_queries, n_benchmarks))] for source in universe
-    ]
+    return [source[rng.integers(0, len(source), (n_queries, n_benchmarks))] for source in universe]
 
 
 def coverage(strata: list[FloatArray], truth: float, *, n_resamples: int) -> dict[str, FloatArray]:

@@ -151,7 +151,6 @@ def test_holm_is_the_closed_bonferroni_test(p_values):
     indices = range(len(p_values))
     sets = [s for n in range(1, 8) for s in itertools.combinations(indices, n)]
     closed = [
-        max(min(1.0, len(s) * min(p_values[j] for j in s)) for s in sets if i in s)
-        for i in indices
+        max(min(1.0, len(s) * min(p_values[j] for j in s)) for s in sets if i in s) for i in indices
     ]
     assert statistics.holm(p_values) == pytest.approx(closed)
