@@ -34,7 +34,7 @@ def test_stratified_interval_agrees_with_scipy():
 
 
 def test_resampled_variance_is_unbiased():
-    """n - 1 draws give each stratum's mean the variance s^2 / n, even for three queries."""
+    """Drawing n - 1 gives each stratum's mean the variance s^2 / n, even for three queries."""
     strata = [np.array([0.0, 0.4, 1.0]), np.array([0.2, 0.3, 0.9, 0.1])]
     means = statistics.resampled_means(strata, n_resamples=200_000)
     expected = statistics.standard_error(strata)

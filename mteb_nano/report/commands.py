@@ -1,0 +1,10 @@
+"""The command line of this package: options and help; each `run` is a few calls of the library."""
+
+import argparse
+
+from mteb_nano.report.command_report import add_report
+
+
+def add_parsers(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Register every subcommand; each sets `run(args) -> int` as its default."""
+    add_report(subparsers)
