@@ -2,9 +2,11 @@
 
 import argparse
 
+from mteb_nano.report.command_compare import add_compare
 from mteb_nano.report.command_report import add_report
 
 
 def add_parsers(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Register every subcommand; each sets `run(args) -> int` as its default."""
     add_report(subparsers)
+    add_compare(subparsers)

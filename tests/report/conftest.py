@@ -54,7 +54,7 @@ def ocr_scores(rng, *, settings=("dpi120_font10", "dpi300_font12"), languages=("
 
 @pytest.fixture(scope="session")
 def task_result_class():
-    """mteb's own class writes the files, so that the reader meets mteb's real format."""
+    """Files are written by mteb's own class, so that the reader meets mteb's real format."""
     from mteb.results import TaskResult
 
     return TaskResult

@@ -157,9 +157,12 @@ def test_nothing_usable_is_an_error(tmp_path):
     [
         "[]", "null", "1", '{"task_name": "T"}', '{"task_name": 3, "scores": {}}',
         '{"task_name": "T", "scores": {}}', '{"task_name": "T", "scores": {"test": {}}}',
-        '{"task_name": "T", "scores": {"test": [1]}}', '{"task_name": "T", "scores": {"test": [{}]}}',
+        '{"task_name": "T", "scores": {"test": [1]}}',
+        '{"task_name": "T", "scores": {"test": [{}]}}',
         '{"task_name": "T", "scores": {"test": [{"hf_subset": "a", "ndcg_at_10": [1]}]}}',
-        '{"task_name": "T", "scores": [' + "[" * 100_000, '{"a": ' + "9" * 5000 + "}", "\udcff\udcfe",
+        '{"task_name": "T", "scores": [' + "[" * 100_000,
+        '{"a": ' + "9" * 5000 + "}",
+        "\udcff\udcfe",
     ],
 )  # fmt: skip
 def test_any_other_json_is_one_clear_line(tmp_path, content):
