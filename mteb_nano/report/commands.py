@@ -2,6 +2,7 @@
 
 import argparse
 
+from mteb_nano.report.command_agreement import add_agreement
 from mteb_nano.report.command_compare import add_compare
 from mteb_nano.report.command_report import add_report
 
@@ -10,3 +11,4 @@ def add_parsers(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]
     """Register every subcommand; each sets `run(args) -> int` as its default."""
     add_report(subparsers)
     add_compare(subparsers)
+    add_agreement(subparsers)

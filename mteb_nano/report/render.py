@@ -19,7 +19,10 @@ from mteb_nano.report.tables import Standing, Table, Value, standings
 
 UNKNOWN = "\N{EN DASH}"
 _NAME_WIDTH = 48  # of a model's name in a terminal; longer ones end in an ellipsis
-_TEXT_COLUMNS = ("model", "A", "B", "setting", "mode", "subset", "query", "source")
+_TEXT_COLUMNS = (
+    "model", "A", "B", "setting", "mode", "subset", "query", "source", "agreement",
+    "better on the full one", "worse on the full one", "points apart on the full one",
+)  # fmt: skip
 _MARKDOWN_SPECIAL = str.maketrans({c: f"\\{c}" for c in r"\`*_[]<>|~$"})
 
 
