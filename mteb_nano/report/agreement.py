@@ -81,9 +81,7 @@ def collect_points(results: Sequence[Result] = ()) -> list[Point]:
 
 
 def _own_nano(results: Iterable[Result]) -> dict[str, float]:
-    ours = [
-        r for r in results if r.task == NANO_VIDORE_V3.name and is_real_data(r.data_revision)
-    ]
+    ours = [r for r in results if r.task == NANO_VIDORE_V3.name and is_real_data(r.data_revision)]
     point = Resampling(n_resamples=0)
     means = {}
     for board in make_boards(ours):
@@ -179,7 +177,7 @@ def agreement_tables(agreement: Agreement) -> list[Table]:
         Table(title, ("agreement", "value [95% interval]"), rows, notes),
         _distance_table(agreement),
         Table(
-            f"The {len(agreement.wrong_pairs)} pairs that the nano benchmark orders wrongly (x 100)",
+            f"{len(agreement.wrong_pairs)} pairs that the nano benchmark orders wrongly (x 100)",
             ("better on the full one", "worse on the full one", "full lead", "nano lead"),
             tuple((p.better, p.worse, p.full_lead, p.nano_lead) for p in agreement.wrong_pairs),
         ),
@@ -187,9 +185,7 @@ def agreement_tables(agreement: Agreement) -> list[Table]:
 
 
 def _distance_table(agreement: Agreement) -> Table:
-    leads = [
-        abs(a.full - b.full) for a, b in itertools.combinations(agreement.points, 2)
-    ]
+    leads = [abs(a.full - b.full) for a, b in itertools.combinations(agreement.points, 2)]
     wrong = [pair.full_lead for pair in agreement.wrong_pairs]
     rows = []
     for low, high in itertools.pairwise(_DISTANCES):
@@ -208,4 +204,3 @@ def _plain(value: Interval, *, scale: float = 1, digits: int = 3) -> str:
     if value.low is None or value.high is None:
         return text
     return f"{text} [{scale * value.low:{sign}.{digits}f}, {scale * value.high:{sign}.{digits}f}]"
-

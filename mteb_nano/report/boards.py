@@ -71,7 +71,7 @@ def make_boards(results: Iterable[Result], *, datasets: Sequence[Dataset] = ()) 
         groups.setdefault((result.task, result.data_revision), []).append(result)
     known = {
         name: dataset
-        for dataset in (*datasets, *_embedded(), *PUBLISHED)
+        for dataset in (*datasets, *embedded(), *PUBLISHED)
         for name in dataset.task_names
     }
     boards = []
@@ -84,7 +84,8 @@ def make_boards(results: Iterable[Result], *, datasets: Sequence[Dataset] = ()) 
     return boards
 
 
-def _embedded() -> list[Dataset]:
+def embedded() -> list[Dataset]:
+    """Return the sample's datasets."""
     folders = sorted(path.parent for path in _SAMPLE.glob("*/manifest.json"))
     return [from_manifest(read_manifest(folder), folder) for folder in folders]
 

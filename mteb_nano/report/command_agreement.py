@@ -24,7 +24,9 @@ def add_agreement(subparsers: "argparse._SubParsersAction[argparse.ArgumentParse
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("results", nargs="*", type=Path, metavar="RESULTS", help="your result files")
+    parser.add_argument(
+        "results", nargs="*", type=Path, metavar="RESULTS", help="your result files"
+    )
     parser.add_argument("--resamples", type=resamples, default=2000, metavar="N")
     parser.add_argument("--seed", type=seed, default=0)
     parser.add_argument("--plot", type=Path, metavar="NAME", help="draw NAME.svg and NAME.png")

@@ -7,7 +7,7 @@ from pathlib import Path
 from mteb_nano.catalog import Dataset, from_manifest
 from mteb_nano.errors import UserError
 from mteb_nano.manifest import read_manifest
-from mteb_nano.report.boards import make_boards
+from mteb_nano.report.boards import Board, embedded, make_boards
 from mteb_nano.report.estimates import Resampling
 
 _EXAMPLES = """examples:
@@ -84,6 +84,8 @@ def run_report(args: argparse.Namespace) -> int:
     tell_problems(reading.problems, quiet=args.quiet)
     boards = make_boards(reading.results, datasets=datasets)
     resampling = Resampling(n_resamples=args.resamples, seed=args.seed)
+    if args.plots:
+        draw_plots(boards, args.plots, datasets=datasets, resampling=resampling)
     if args.format == "csv":
         text = render.to_csv(boards, resampling=resampling)
     elif args.format == "json":
@@ -98,6 +100,21 @@ def run_report(args: argparse.Namespace) -> int:
     if text is not None:
         write_text(text, args.out)
     return 0
+
+
+def draw_plots(
+    boards: list[Board], folder: Path, *, datasets: list[Dataset], resampling: Resampling
+) -> None:
+    """Draw every board; CER comes from the manifest of its data where that is at hand."""
+    try:
+        from mteb_nano.report.plots import plot_board
+    except ModuleNotFoundError as error:
+        raise UserError(f"plots need {error.name}: pip install 'mteb-nano[report]'") from None
+    for board in boards:
+        data = next((d for d in (*datasets, *embedded()) if board.task in d.task_names), None)
+        rates = read_manifest(data.folder).get("cer") if data and data.folder else None
+        for path in plot_board(board, folder, resampling=resampling, error_rates=rates):
+            print(path, file=sys.stderr)
 
 
 def dataset_of(folder: Path) -> Dataset:

@@ -78,7 +78,7 @@ def estimate(
         return None
     value = sum(known) / len(known)
     strata = scores_by_stratum(result, subsets, metric=metric)
-    return _with_limits(value, strata and as_arrays(strata), resampling)
+    return _with_limits(value, as_arrays(strata) if strata else None, resampling)
 
 
 def estimate_difference(

@@ -1,5 +1,6 @@
 """The nouns: one scored subset, one result of one model on one task."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,6 +66,12 @@ def parse_cell(subset: str) -> Cell | None:
     language, _, rest = subset.partition("_")
     setting, _, mode = rest.rpartition("_")
     return Cell(language, setting, mode) if language and setting and mode in MODES else None
+
+
+def dpi_of(setting: str) -> int | None:
+    """Return the resolution that a setting's name tells, e.g. 120 of `dpi120_font10`."""
+    found = re.search(r"dpi(\d+)", setting)
+    return int(found[1]) if found else None
 
 
 def is_real_data(data_revision: str) -> bool:

@@ -19,7 +19,7 @@ from mteb_nano.report.tables import Standing, Table, Value, standings
 
 UNKNOWN = "\N{EN DASH}"
 _NAME_WIDTH = 48  # of a model's name in a terminal; longer ones end in an ellipsis
-_TEXT_COLUMNS = (
+TEXT_COLUMNS = (
     "model", "A", "B", "setting", "mode", "subset", "query", "source", "agreement",
     "better on the full one", "worse on the full one", "points apart on the full one",
 )  # fmt: skip
@@ -38,10 +38,11 @@ def show(value: Value, *, signed: bool = False) -> str:
     if isinstance(value, float):
         # Adding 0 turns -0.0 into 0.0.
         return f"{round(100 * value, 1) + 0:{'+' if signed else ''}.1f}"
-    return str(value)
+    return f"{value}"
 
 
-def _is_signed(column: str) -> bool:
+def is_signed(column: str) -> bool:
+    """Return whether a column holds differences, which are shown with their sign."""
     return " - " in column or column.startswith(("minus", "difference"))
 
 
@@ -52,7 +53,7 @@ def to_terminal(tables: Iterable[Table]) -> RenderableType:
         # Text everywhere: brackets in a plain string would be read as markup.
         rich_table = RichTable(header_style="bold")
         for column in table.columns:
-            is_text = column in _TEXT_COLUMNS
+            is_text = column in TEXT_COLUMNS
             rich_table.add_column(
                 Text(column),
                 justify="left" if is_text else "right",
@@ -62,7 +63,7 @@ def to_terminal(tables: Iterable[Table]) -> RenderableType:
             )
         for row in table.rows:
             shown = zip(table.columns, row, strict=True)
-            rich_table.add_row(*(Text(show(v, signed=_is_signed(c))) for c, v in shown))
+            rich_table.add_row(*(Text(show(v, signed=is_signed(c))) for c, v in shown))
         parts += [Text(table.title, style="bold"), rich_table]
         parts += [*(Text(note) for note in table.notes), Text("")]
     return Group(*parts)
@@ -88,15 +89,13 @@ def to_markdown(tables: Iterable[Table]) -> str:
     blocks = []
     for table in tables:
         lines = [f"**{_markdown(table.title)}**", "", _line(_markdown(c) for c in table.columns)]
-        lines.append(_line("---" if c in _TEXT_COLUMNS else "---:" for c in table.columns))
+        lines.append(_line("---" if c in TEXT_COLUMNS else "---:" for c in table.columns))
         for row in table.rows:
             pairs = zip(table.columns, row, strict=True)
             lines.append(
                 _line(
                     # Brackets of our own intervals are no links: nothing in them needs escaping.
-                    _markdown(value)
-                    if isinstance(value, str)
-                    else show(value, signed=_is_signed(c))
+                    _markdown(value) if isinstance(value, str) else show(value, signed=is_signed(c))
                     for c, value in pairs
                 )
             )

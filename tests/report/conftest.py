@@ -43,12 +43,10 @@ def ocr_scores(rng, *, settings=("dpi120_font10", "dpi300_font12"), languages=("
         clean = np.round(rng.beta(2, 1, n), 6)
         for setting in settings:
             for mode, share in kept.items():
-                share = (
-                    share if setting == "dpi120_font10" or mode == "clean" else 1 - (1 - share) / 3
-                )
+                lost = (1 - share) * (1 if setting == "dpi120_font10" else 1 / 3)
                 queries = [f"q{i}" for i in range(n)]
                 name = f"{language}_{setting}_{mode}"
-                found[name] = subset_scores(np.round(clean * share, 6), queries)
+                found[name] = subset_scores(np.round(clean * (1 - lost), 6), queries)
     return found
 
 

@@ -142,7 +142,7 @@ def test_symlink_loops_end(write_pages, tmp_path):
 
 
 def test_nothing_usable_is_an_error(tmp_path):
-    """A folder without results, a missing path and an empty file: one error that says the layout."""
+    """A folder without results, a missing path, an empty file: one error that helps."""
     with pytest.raises(UserError, match="expected mteb's layout"):
         read_results([tmp_path])
     with pytest.raises(UserError, match="no such file or folder"):

@@ -193,13 +193,13 @@ def test_terminal_names_are_no_markup(write_pages, tmp_path):
     write_pages("org/long", 0.5, name="org/" + "n" * 300)
     text = to_text(make_tables(_boards(tmp_path)[0], resampling=FEW))
     assert "org/[red]x[/red]" in text
-    assert "…" in text
+    assert "\N{HORIZONTAL ELLIPSIS}" in text
 
 
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (None, "–"),
+        (None, "\N{EN DASH}"),
         (0.62349, "62.3"),
         (-0.00001, "0.0"),
         (Interval(0.5), "50.0"),
