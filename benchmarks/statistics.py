@@ -11,6 +11,7 @@ import argparse
 import sys
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mteb_nano.report.statistics import (
     FloatArray,
@@ -62,7 +63,7 @@ def coverage(strata: list[FloatArray], truth: float, *, n_resamples: int) -> dic
     return found
 
 
-def rejections(diffs: list[FloatArray], *, n_resamples: int) -> dict[str, FloatArray]:
+def rejections(diffs: list[FloatArray], *, n_resamples: int) -> dict[str, NDArray[np.bool]]:
     """Return whether each benchmark's null hypothesis is rejected at 5%, per method."""
     weighted = np.concatenate([d / (len(d) * len(diffs)) for d in diffs])
     low, high = confidence_limits(diffs, n_resamples=n_resamples)

@@ -6,6 +6,7 @@ from mteb_nano.report.command_agreement import add_agreement
 from mteb_nano.report.command_compare import add_compare
 from mteb_nano.report.command_leaderboard import add_leaderboard
 from mteb_nano.report.command_report import add_report
+from mteb_nano.report.command_submit import add_submit
 
 if TYPE_CHECKING:
     import argparse
@@ -17,3 +18,4 @@ def add_parsers(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]
     add_compare(subparsers)
     add_agreement(subparsers)
     add_leaderboard(subparsers)
+    add_submit(subparsers)

@@ -5,13 +5,13 @@ import json
 
 import numpy as np
 import pytest
-from conftest import SOURCES, subset_scores
 
 from mteb_nano.errors import UserError
 from mteb_nano.report import reference
 from mteb_nano.report.__main__ import main
 from mteb_nano.report.agreement import Point, agreement_tables, collect_points, measure
 from mteb_nano.report.reading import read_results
+from tests.report.result_files import SOURCES, subset_scores
 
 FULL_TASKS = list(reference.FULL_TASKS.values())
 
@@ -117,6 +117,6 @@ def test_output_says_what_it_allows(capsys, tmp_path):
 def test_close_neighbours_are_where_the_order_fails(published):
     """Pairs less than a point apart are wrong far more often than those 5 and more apart."""
     rows = agreement_tables(published)[1].rows
-    assert sum(row[1] for row in rows) == 325
-    assert rows[0][3] > 0.2
-    assert rows[-1][3] < 0.01
+    n_pairs, share_wrong = [row[1] for row in rows], [row[3] for row in rows]
+    assert n_pairs == [22, 24, 64, 215]
+    assert share_wrong == pytest.approx([6 / 22, 2 / 24, 1 / 64, 1 / 215])

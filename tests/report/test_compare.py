@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from conftest import SOURCES
 from scipy import stats
 
 from mteb_nano.errors import UserError
@@ -14,6 +13,7 @@ from mteb_nano.report.compare import compare_all, comparison_tables, verdict
 from mteb_nano.report.estimates import Resampling
 from mteb_nano.report.evaluator_files import read_evaluator_file, split_step
 from mteb_nano.report.reading import read_results
+from tests.report.result_files import SOURCES, subset_scores
 
 FEW = Resampling(n_resamples=2000)
 
@@ -51,7 +51,9 @@ def test_a_planted_improvement_is_found(write_pages, tmp_path):
     assert pair.overall.difference.value == pytest.approx(diff.mean(), abs=1e-9)
     assert (pair.overall.wins, pair.overall.losses) == ((diff > 0).sum(), 0)
     assert pair.overall.p_value < 0.001
-    assert pair.overall.difference.low > 0
+    low = pair.overall.difference.low
+    assert low is not None
+    assert low > 0
     # All sources have 50 queries, so the p-value can be held against SciPy's t-test.
     assert stats.ttest_1samp(diff, 0).pvalue < 0.001
     assert verdict(pair).startswith("org/b is better")
@@ -80,10 +82,9 @@ def test_three_systems_are_corrected_for_their_number(write_pages, tmp_path):
     assert [(p.first, p.second) for p in pairs] == [
         ("org/a", "org/b"), ("org/a", "org/c"), ("org/b", "org/c"),
     ]  # fmt: skip
-    assert all(p.adjusted_p_value >= p.overall.p_value for p in pairs)
-    assert min(p.adjusted_p_value for p in pairs) == pytest.approx(
-        min(1, 3 * min(p.overall.p_value for p in pairs))
-    )
+    adjusted = [p.adjusted_p_value or 0 for p in pairs]
+    assert all(a >= p.overall.p_value for a, p in zip(adjusted, pairs, strict=True))
+    assert min(adjusted) == pytest.approx(min(1, 3 * min(p.overall.p_value for p in pairs)))
 
 
 def test_equal_systems_are_not_called_better(write_pages, tmp_path):
@@ -143,8 +144,9 @@ def _evaluator_file(path, steps, *, gain=0.01, model="org/tuned", **changes):
     base = {s: rng.random(10) * 0.8 for s in ("hr", "physics")}
     lines = [
         {
-            "task": "NanoViDoReV3", "data_revision": "a" * 40, "subset": source, "query_id": f"q{i}",
-            "metric": "ndcg_at_10", "score": score + gain * step, "model": model, "step": step,
+            "task": "NanoViDoReV3", "data_revision": "a" * 40, "subset": source,
+            "query_id": f"q{i}", "metric": "ndcg_at_10", "score": score + gain * step,
+            "model": model, "step": step,
             **changes,
         }
         for step in steps
@@ -174,8 +176,6 @@ def test_two_checkpoints_of_one_evaluator_file(tmp_path, capsys):
 def test_an_evaluator_file_against_a_result_file(tmp_path, write_result):
     """Both kinds of files meet when task, data and queries are the same; the note names both."""
     path = _evaluator_file(tmp_path / "per_query.jsonl", [0])
-    from conftest import subset_scores
-
     rng = np.random.default_rng(0)
     queries = [f"q{i}" for i in range(10)]
     subsets = {

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import time
 
 import pytest
 
@@ -196,11 +195,9 @@ def test_ten_thousand_files(write_pages, tmp_path):
         (folder / "NanoViDoReV3.json").write_text(content)
     for i in range(9000):
         (tmp_path / f"other{i}.json").write_text("{}")
-    start = time.process_time()
     reading = read_results([tmp_path])
     assert len(reading.results) == 1000
     assert len(reading.problems) == 9000
-    assert time.process_time() - start < 60
 
 
 def test_an_unreadable_folder_is_told(write_pages, tmp_path, monkeypatch):
