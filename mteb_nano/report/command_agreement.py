@@ -47,7 +47,7 @@ def run_agreement(args: argparse.Namespace) -> int:
     reading = Reading()
     if args.results:
         tasks = [NANO_VIDORE_V3.name, *reference.FULL_TASKS.values()]
-        reading = read_results(args.results, tasks=tasks)
+        reading = read_results(args.results, tasks=tasks, progress=not args.quiet)
     tell_problems(reading.problems, quiet=args.quiet)
     points = agreement.collect_points(reading.results)
     found = agreement.measure(points, n_resamples=args.resamples, seed=args.seed)

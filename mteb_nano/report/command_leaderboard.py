@@ -51,7 +51,7 @@ def run_leaderboard(args: argparse.Namespace) -> int:
     from mteb_nano.report.estimates import Resampling
     from mteb_nano.report.reading import read_results
 
-    reading = read_results(args.results, tasks=args.task)
+    reading = read_results(args.results, tasks=args.task, progress=not args.quiet)
     tell_problems(reading.problems, quiet=args.quiet)
     boards = make_boards(reading.results, datasets=[dataset_of(folder) for folder in args.data])
     html = leaderboard_html(

@@ -80,7 +80,7 @@ def run_report(args: argparse.Namespace) -> int:
     from mteb_nano.report.tables import make_tables
 
     datasets = [dataset_of(folder) for folder in args.data]
-    reading = read_results(args.results, tasks=args.task)
+    reading = read_results(args.results, tasks=args.task, progress=not args.quiet)
     tell_problems(reading.problems, quiet=args.quiet)
     boards = make_boards(reading.results, datasets=datasets)
     resampling = Resampling(n_resamples=args.resamples, seed=args.seed)

@@ -13,6 +13,7 @@ from mteb_nano.report.statistics import Comparison, compare_paired, holm, mean_o
 from mteb_nano.report.tables import Table
 
 N_MOVED = 10
+_MAX_DETAILED = 6  # pairs, i.e. four systems; more would bury the table of all pairs
 
 
 @dataclass(frozen=True)
@@ -198,9 +199,12 @@ def comparison_tables(board: Board, pairs: Sequence[Pair], *, metric: str) -> li
         )
         for pair in pairs
     )
-    notes = (*(verdict(pair) for pair in pairs), _precision(board))
-    tables = [Table(title, columns, rows, notes)]
-    for pair in pairs:
+    notes = [*(verdict(pair) for pair in pairs), _precision(board)]
+    detailed = pairs if len(pairs) <= _MAX_DETAILED else []
+    if not detailed:
+        notes.append("Sources and queries of a pair are shown when it is compared alone.")
+    tables = [Table(title, columns, rows, tuple(notes))]
+    for pair in detailed:
         tables += [_strata_table(pair), _moved_table(pair)]
     return [table for table in tables if table.rows]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mteb_nano.errors import UserError
-from mteb_nano.report.reading import as_number, printable
+from mteb_nano.report.files import as_number, printable
 from mteb_nano.report.records import Result, Subset
 
 _TEXT_FIELDS = ("task", "data_revision", "subset", "query_id", "metric", "model")

@@ -1,21 +1,17 @@
 """Result files -> records. Whatever cannot be used becomes one clear line, and the rest goes on."""
 
-import json
 import math
-import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mteb_nano.catalog import PUBLISHED
 from mteb_nano.errors import UserError
+from mteb_nano.report.files import as_number, find_files, load_json, printable
 from mteb_nano.report.records import METRICS, Result, Subset
 
-# Result files of the 60 subsets with per-query scores take about 3 MB.
-_MAX_BYTES = 100_000_000
-_SIDE_FILES = ("model_meta.json", "manifest.json")
 _SPLIT = "test"
 # mteb rounds aggregates to 5 digits and per-query scores to 6.
 _ROUNDING = 5e-5
@@ -30,12 +26,15 @@ class Reading:
     problems: list[str] = field(default_factory=list)
 
 
-def read_results(paths: Iterable[Path], *, tasks: Iterable[str] | None = None) -> Reading:
+def read_results(
+    paths: Iterable[Path], *, tasks: Iterable[str] | None = None, progress: bool = False
+) -> Reading:
     """Read every result file in the given files and folders.
 
     Args:
         tasks: Keep only results of these tasks. None keeps what this package's tasks wrote: the
             published names, and every file with per-query scores.
+        progress: Whether to show a bar on stderr, if that is a terminal.
 
     Raises:
         UserError: A path does not exist, or there is not one usable result.
@@ -45,9 +44,8 @@ def read_results(paths: Iterable[Path], *, tasks: Iterable[str] | None = None) -
     reading = Reading()
     known: dict[tuple[str, ...], Result] = {}
     others: Counter[str] = Counter()
-    n_files = 0
-    for path, named in find_files(paths, reading.problems):
-        n_files += 1
+    files = list(find_files(paths, reading.problems))
+    for path, named in _tracked(files, progress=progress):
         try:
             data = load_result_file(path)
             if not _is_wanted(data, wanted, named=named):
@@ -59,8 +57,20 @@ def read_results(paths: Iterable[Path], *, tasks: Iterable[str] | None = None) -
     reading.results = list(known.values())
     reading.problems += _left_out(others)
     if not reading.results:
-        raise UserError("\n".join([*reading.problems[:20], _nothing_found(paths, n_files, wanted)]))
+        raise UserError(
+            "\n".join([*reading.problems[:20], _nothing_found(paths, len(files), wanted)])
+        )
     return reading
+
+
+def _tracked(files: Sequence[tuple[Path, bool]], *, progress: bool) -> Iterable[tuple[Path, bool]]:
+    if not progress:
+        return files
+    from rich.console import Console
+    from rich.progress import track
+
+    console = Console(stderr=True)
+    return track(files, "reading", console=console, transient=True, disable=not console.is_terminal)
 
 
 def _is_wanted(data: Mapping[str, Any], wanted: set[str] | None, *, named: bool) -> bool:
@@ -99,43 +109,13 @@ def _nothing_found(paths: list[Path], n_files: int, wanted: set[str] | None) -> 
     )
 
 
-def find_files(paths: Iterable[Path], problems: list[str]) -> Iterator[tuple[Path, bool]]:
-    """Yield each JSON file once, in path order, and whether it was named by the user.
-
-    Links to folders inside a given folder are not followed, so that loops cannot trap the walk.
-
-    Raises:
-        UserError: A path does not exist.
-    """
-    seen = set()
-    for path in paths:
-        if not path.exists():
-            raise UserError(f"{path}: no such file or folder")
-        for file in [path] if path.is_file() else _walk(path, problems):
-            real = os.path.realpath(file)
-            if real not in seen:
-                seen.add(real)
-                yield file, path.is_file()
-
-
-def _walk(folder: Path, problems: list[str]) -> Iterator[Path]:
-    def told(error: OSError) -> None:
-        problems.append(f"{error.filename}: cannot be read: {error.strerror}")
-
-    for root, folders, files in os.walk(folder, onerror=told):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            if name.endswith(".json") and name not in _SIDE_FILES:
-                yield Path(root, name)
-
-
 def load_result_file(path: Path) -> dict[str, Any]:
     """Return a result file's JSON, with a `task_name` and an object `scores`.
 
     Raises:
         UserError: It is not that.
     """
-    data = _load_json(path)
+    data = load_json(path)
     if isinstance(data, dict) and "mteb_dataset_name" in data:
         raise UserError(f"{path}: written by mteb before 1.11, whose files had another shape")
     if not isinstance(data, dict) or not isinstance(data.get("scores"), dict):
@@ -168,23 +148,6 @@ def parse_result(path: Path, data: Mapping[str, Any], problems: list[str]) -> Re
         seconds=as_number(data.get("evaluation_time")),
         **_model(path),
     )
-
-
-def _load_json(path: Path) -> Any:
-    try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise UserError(f"{path}: larger than {_MAX_BYTES // 1_000_000} MB, so no result file")
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UserError(f"{path}: not UTF-8 text, so no result file") from None
-    except RecursionError:
-        raise UserError(f"{path}: nested too deeply, so no result file") from None
-    except ValueError as error:
-        if isinstance(error, UserError):
-            raise
-        raise UserError(f"{path}: broken or cut-off JSON ({error}); run the task again") from None
 
 
 def _entries(path: Path, scores: object) -> list[Mapping[str, Any]]:
@@ -257,7 +220,7 @@ def _model(path: Path) -> dict[str, Any]:
     name, revision = folder.parent.name.replace("__", "/"), folder.name
     for meta_path in (path.parent / "model_meta.json", folder / "model_meta.json"):
         try:
-            meta = _load_json(meta_path)
+            meta = load_json(meta_path)
         except UserError:
             continue
         if isinstance(meta, dict):
@@ -269,22 +232,6 @@ def _model(path: Path) -> dict[str, Any]:
         "revision": printable(revision),
         "experiment": experiment and printable(experiment),
     }
-
-
-def printable(text: str) -> str:
-    """Return a name without characters that would break a line or drive a terminal."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text).strip()
-
-
-def as_number(value: object) -> float | None:
-    """Return a JSON number as a float, None for anything else (NaN and infinities included)."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 def _is_score(value: float | None) -> bool:

@@ -10,7 +10,8 @@ from typing import Any
 
 from mteb_nano.catalog import PUBLISHED, Dataset
 from mteb_nano.errors import UserError
-from mteb_nano.report.reading import find_files, load_result_file, printable
+from mteb_nano.report.files import find_files, printable
+from mteb_nano.report.reading import load_result_file
 from mteb_nano.report.records import is_real_data
 
 # Of https://github.com/embeddings-benchmark/results: its own tests refuse what goes beyond.
