@@ -138,12 +138,14 @@ def write_text(text: str, out: Path | None) -> None:
     Raises:
         UserError: The file cannot be written.
     """
+    # File names need not be UTF-8; what cannot be encoded is shown as Python shows it.
+    content = text.encode("utf-8", "backslashreplace")
     if out is None:
-        sys.stdout.write(text)
+        sys.stdout.write(content.decode())
         return
     part = out.with_name(f".{out.name}.partial")
     try:
-        part.write_text(text, encoding="utf-8")
+        part.write_bytes(content)
         part.replace(out)
     except OSError as error:
         part.unlink(missing_ok=True)

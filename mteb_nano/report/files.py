@@ -53,7 +53,9 @@ def load_json(path: Path) -> Any:
     try:
         if path.stat().st_size > _MAX_BYTES:
             raise UserError(f"{path}: larger than {_MAX_BYTES // 1_000_000} MB, so no result file")
-        return json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        data = json.loads(text)
+        return _without_half_characters(data) if "\\ud" in text.lower() else data
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
@@ -64,6 +66,12 @@ def load_json(path: Path) -> Any:
         if isinstance(error, UserError):
             raise
         raise UserError(f"{path}: broken or cut-off JSON ({error}); run the task again") from None
+
+
+def _without_half_characters(data: Any) -> Any:
+    r"""Replace lone surrogates: JSON's `\ud800` is legal, but no UTF-8 file can hold it."""
+    text = json.dumps(data, ensure_ascii=False)
+    return json.loads(text.encode("utf-8", "surrogatepass").decode("utf-8", "replace"))
 
 
 def printable(text: str) -> str:

@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from mteb_nano.errors import UserError
+from mteb_nano.report.__main__ import main
 from mteb_nano.report.reading import Reading, read_results
 
 
@@ -178,6 +179,20 @@ def test_names_cannot_drive_the_terminal(write_pages):
     name = read_results([path]).results[0].model
     assert name.isprintable()
     assert name.endswith("\N{SNOWMAN}" * 3)
+
+
+def test_lone_surrogates_cannot_reach_the_output(write_pages, tmp_path):
+    """JSON can hold half a character in any name; the report can still be written as UTF-8."""
+    path = write_pages("org/model", task="Own")
+    text = path.read_text()
+    for name in ("hr-3", '"hr"', "org/model", "Own", "lang_fra", "format_keyword"):
+        text = text.replace(name, name[:-1] + "\\udcff" + name[-1:])
+    path.write_text(text)
+    assert "\\udcff" in text
+    out = tmp_path / "out.json"
+    assert main(["report", str(path), "--json", "--resamples", "100", "--out", str(out)]) == 0
+    assert main(["report", str(path), "--out", str(out), "--resamples", "100"]) == 0
+    assert "\N{REPLACEMENT CHARACTER}" in out.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
