@@ -19,9 +19,9 @@ MAX_BYTES = 10_000_000
 MAX_CHANGE = 0.001
 _SPLIT = "test"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-# What practically every model of mteb's registry has. Languages, similarity and such are empty for
-# some (interfaces, sparse models), so they cannot be demanded; a licence only of open weights.
-_META_FIELDS = ("name", "revision", "release_date", "open_weights", "framework", "modalities")
+# What all models of mteb's registry have. It leaves licence, languages, framework or similarity of
+# some models empty, so those cannot be demanded of their users.
+_META_FIELDS = ("name", "revision", "release_date", "open_weights", "modalities")
 _NO_REVISION = ("no_revision_available", "no_revision", "external", "main")
 
 
@@ -181,8 +181,7 @@ def _meta_faults(candidate: Candidate, known_models: Mapping[str, str | None]) -
     if meta is None:
         yield "model_meta.json is missing beside it or broken; mteb writes one with each run"
         return
-    wanted = (*_META_FIELDS, "license") if meta.get("open_weights") else _META_FIELDS
-    empty = [name for name in wanted if meta.get(name) in (None, "", [])]
+    empty = [name for name in _META_FIELDS if meta.get(name) in (None, "", [])]
     if empty:
         yield f"model_meta.json leaves empty: {', '.join(empty)}"
     name, revision = str(meta.get("name", "")), str(meta.get("revision", ""))

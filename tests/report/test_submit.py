@@ -87,7 +87,7 @@ def test_every_fault_is_told_at_once(good, tmp_path):
     """One file with eight different faults gives eight lines, each naming the file."""
     path = good(model="org/unknown", sources=SOURCES[:6], data_revision="local-0123456789ab")
     meta_path = path.parent / "model_meta.json"
-    meta = json.loads(meta_path.read_text()) | {"license": None, "revision": "main"}
+    meta = json.loads(meta_path.read_text()) | {"modalities": [], "revision": "main"}
     meta_path.write_text(json.dumps(meta))
     data = json.loads(path.read_text())
     data["scores"]["test"][0]["main_score"] = 1.5
@@ -102,7 +102,7 @@ def test_every_fault_is_told_at_once(good, tmp_path):
         "2 of 8 subsets are missing: pharmaceuticals, physics",
         "not finite: energy.nauc",
         "main_score must be between 0 and 1, got 1.5",
-        "leaves empty: license",
+        "leaves empty: modalities",
         "revision must be a commit",
         "org/unknown is not in mteb's registry",
     ):
