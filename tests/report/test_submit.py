@@ -13,7 +13,7 @@ from huggingface_hub import ModelCard, ModelCardData, parse_eval_result_entries
 from mteb_nano.errors import UserError
 from mteb_nano.report.__main__ import main
 from mteb_nano.report.submission import check_candidate, find_candidates
-from mteb_nano.report.submit import prepare_branch
+from mteb_nano.report.submit import prepare_branch, submit_through_mteb
 from tests.report.result_files import REVISION, SOURCES
 
 MODEL, MODEL_REVISION = "intfloat/multilingual-e5-small", "f" * 40
@@ -272,6 +272,16 @@ def test_mteb_own_submission_against_a_local_repository(good, bare, tmp_path):
     assert re.match(r"mteb-results-\d+", _git(remote, "branch", "--show-current"))
     assert "NanoViDoReV3Markdown.json" in _git(remote, "show", "--stat=200", "--format=")
     assert _git(bare, "branch") == "* main"
+
+
+def test_a_pull_request_needs_what_mteb_needs(good, monkeypatch):
+    """Without PyGithub mteb refuses before anything is cloned or pushed: one clear error."""
+    monkeypatch.setitem(sys.modules, "github", None)
+    path = good()
+    candidates, _ = find_candidates([path])
+    with pytest.raises(UserError, match="mteb's submission failed"):
+        submit_through_mteb(candidates, create_pr=True)
+    assert not (path.parents[3] / "remote").exists()
 
 
 def test_snippets_pass_the_hubs_own_parsers(good, tmp_path, fake_registry):
