@@ -19,8 +19,8 @@ def add_agreement(subparsers: "argparse._SubParsersAction[argparse.ArgumentParse
     parser = subparsers.add_parser(
         "agreement",
         help="how far NanoViDoRe v3 stands for the full ViDoRe v3",
-        description="Correlation, offset and wrongly ordered pairs over the models that have"
-        " both scores: published ones, and yours (NanoViDoReV3 and the 8 Vidore3*Retrieval tasks).",
+        description="Correlation, offset and wrongly ordered pairs over the models that have both\n"
+        "scores: published ones, and yours (NanoViDoReV3 and the 8 Vidore3*Retrieval tasks).",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

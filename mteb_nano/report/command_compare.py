@@ -24,8 +24,8 @@ def add_compare(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]
     parser = subparsers.add_parser(
         "compare",
         help="is B better than A? paired on the same queries",
-        description="Difference with its 95%% interval, sign-flip p-value, smallest detectable"
-        " difference, wins, ties and losses, and the queries that moved most.",
+        description="Difference with its 95% interval, sign-flip p-value, smallest detectable\n"
+        "difference, wins, ties and losses, and the queries that moved most.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -45,8 +45,8 @@ def add_report(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser = subparsers.add_parser(
         "report",
         help="tables with intervals from result files",
-        description="Tables from mteb result files: means with 95%% intervals (queries resampled"
-        " within each source or language), ranks, languages, formats, OCR modes.",
+        description="Tables from mteb result files: means with 95% intervals (queries resampled\n"
+        "within each source or language), ranks, languages, formats, OCR modes.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -21,9 +21,9 @@ def add_submit(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser = subparsers.add_parser(
         "submit",
         help="check results for the MTEB leaderboard and prepare their submission",
-        description="Checks what the results repository's own tests demand, and that results are"
-        " whole and of the real data; says every fault at once. Nothing is pushed without"
-        " --create-pr.",
+        description="Checks what the results repository's own tests demand, and that results are\n"
+        "whole and of the real data; says every fault at once. Nothing is pushed without\n"
+        "--create-pr.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
