@@ -21,8 +21,9 @@ def add_leaderboard(subparsers: "argparse._SubParsersAction[argparse.ArgumentPar
     parser = subparsers.add_parser(
         "leaderboard",
         help="one HTML page from result files",
-        description="One self-contained HTML file: sortable and filterable tables, intervals drawn,\n"
-        "the published means of NanoViDoRe v3 as marked rows. It loads nothing from the network.",
+        description="One self-contained HTML file: sortable and filterable tables, intervals\n"
+        "drawn, the published means of NanoViDoRe v3 as marked rows. It loads nothing from the\n"
+        "network.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -38,7 +38,12 @@ def _walk(folder: Path, problems: list[str]) -> Iterator[Path]:
         problems.append(f"{error.filename}: cannot be read: {error.strerror}")
 
     for root, folders, files in os.walk(folder, onerror=told):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        # A repository inside is someone else's: mteb clones the results of all models to `remote`.
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(".") and not Path(root, name, ".git").exists()
+        )
         for name in sorted(files):
             if name.endswith(".json") and name not in _SIDE_FILES:
                 yield Path(root, name)

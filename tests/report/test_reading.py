@@ -141,6 +141,15 @@ def test_symlink_loops_end(write_pages, tmp_path):
     _one_problem(reading, "self.json", "cannot be read")
 
 
+def test_a_repository_inside_is_not_walked(write_pages, tmp_path):
+    """The clone that mteb's submission makes beside the results holds other people's results."""
+    write_pages("org/mine")
+    write_pages("org/theirs", root=tmp_path / "remote" / "results")
+    (tmp_path / "remote" / ".git").mkdir()
+    assert [r.model for r in read_results([tmp_path]).results] == ["org/mine"]
+    assert [r.model for r in read_results([tmp_path / "remote"]).results] == ["org/theirs"]
+
+
 def test_nothing_usable_is_an_error(tmp_path):
     """A folder without results, a missing path, an empty file: one error that helps."""
     with pytest.raises(UserError, match="expected mteb's layout"):
