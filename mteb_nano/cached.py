@@ -1,8 +1,10 @@
-"""Cached results of other data are not this task's results."""
+"""mteb's result files: none of other data, and none half-written."""
 
 import functools
 import logging
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from mteb_nano.errors import UserError
@@ -50,3 +52,21 @@ def same_data(result: Any, task: Any) -> bool:
         revision,
     )
     return False
+
+
+def written_whole(original: Callable[[Any, Path], None]) -> Callable[[Any, Path], None]:
+    """Wrap `TaskResult.to_disk`: written beside and renamed, so that a kill leaves no half file.
+
+    mteb rewrites the file after each subset, 60 times for OCR-MLDR, and cannot read half of one.
+    """
+
+    @functools.wraps(original)
+    def wrapped(self: Any, path: Path) -> None:
+        part = path.with_name(f".{path.name}.{os.getpid()}.partial")
+        try:
+            original(self, part)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+    return wrapped

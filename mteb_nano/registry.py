@@ -93,17 +93,17 @@ def add_models(module: ModuleType) -> None:
         module.MODEL_REGISTRY.setdefault(meta.name, meta)
 
 
-def compare_revisions(module: ModuleType) -> None:
-    """Keep a cached result of other data from passing for this one.
+def guard_results(module: Any) -> None:
+    """Keep a cached result of other data from passing for this one, and results from being halves.
 
     mteb reuses a complete result although the dataset's revision has changed. Told that all of its
     subsets are missing, it runs them.
     """
-    from mteb_nano.cached import missing_evaluations
+    from mteb_nano.cached import missing_evaluations, written_whole
 
-    module.TaskResult.get_missing_evaluations = missing_evaluations(
-        module.TaskResult.get_missing_evaluations
-    )
+    result = module.TaskResult
+    result.get_missing_evaluations = missing_evaluations(result.get_missing_evaluations)
+    result.to_disk = written_whole(result.to_disk)
 
 
 def explain_errors(module: Any) -> None:
@@ -195,7 +195,7 @@ def _wrap_once() -> None:
     """Wrap what the hook wraps, unless it has."""
     result: Any = sys.modules["mteb.results.task_result"]
     if not hasattr(result.TaskResult.get_missing_evaluations, "__wrapped__"):
-        compare_revisions(result)
+        guard_results(result)
     cli: Any = sys.modules["mteb.cli.build_cli"]
     if not hasattr(cli.main, "__wrapped__"):
         explain_errors(cli)

@@ -3,6 +3,8 @@
 import fnmatch
 import logging
 import os
+import shutil
+import tempfile
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -63,8 +65,18 @@ class NanoTask(SharedCorpusRetrieval):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._subsets: dict[str, load.Subset] = {}
+        self._narrow()
+
+    def _narrow(self) -> None:
+        """Keep the subsets that the environment variable selects."""
         if patterns := os.environ.get(SUBSETS_VARIABLE):
             self.hf_subsets = matching(self.hf_subsets, patterns.split(","))
+
+    def filter_languages(self, *args: Any, **kwargs: Any) -> Any:
+        """Keep the subsets of these languages, and of those the selected ones."""
+        super().filter_languages(*args, **kwargs)  # starts from all subsets again
+        self._narrow()
+        return self
 
     def load_subsets(self, names: Sequence[str]) -> dict[str, load.Subset]:
         """Return the data of these subsets."""
@@ -114,6 +126,18 @@ class NanoTask(SharedCorpusRetrieval):
         except (OSError, SyntaxError) as error:
             load.raise_for_images(self.metadata.name, data_split["corpus"], error)
             raise
+
+    def _save_task_predictions(
+        self, predictions: Any, model: Any, prediction_folder: Path, **kwargs: Any
+    ) -> None:
+        """Save as mteb does, in a copy that is then renamed: a kill leaves the last whole file."""
+        path = self._predictions_path(prediction_folder)
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as beside:
+            part = Path(beside) / path.name
+            if path.exists():
+                shutil.copyfile(path, part)
+            super()._save_task_predictions(predictions, model, Path(beside), **kwargs)
+            part.replace(path)
 
     def task_specific_scores(  # type: ignore[override]
         self,

@@ -15,7 +15,7 @@ TARGETS = {
     "mteb.get_tasks": "add_tasks_later",
     "mteb.benchmarks.benchmarks": "add_benchmarks",
     "mteb.models.model_implementations": "add_models",
-    "mteb.results.task_result": "compare_revisions",
+    "mteb.results.task_result": "guard_results",
     "mteb.cli.build_cli": "explain_errors",
 }
 STATUS: dict[str, str] = {}  # target -> "ok" or what went wrong; `mteb-nano data` shows it

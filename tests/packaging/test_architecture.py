@@ -13,7 +13,17 @@ from tests.packaging.imports import ROOT, Import, all_imports, imports_of
 
 LINES = 300
 # What builders may know of mteb_nano: what a dataset is and how one is read, never how it is run.
-OF_MTEB_NANO = {"catalog", "errors", "images", "languages", "locate", "manifest", "read", "schema", "tables"}
+OF_MTEB_NANO = {
+    "catalog",
+    "errors",
+    "images",
+    "languages",
+    "locate",
+    "manifest",
+    "read",
+    "schema",
+    "tables",
+}
 SEARCH = {"mteb_nano.shared_corpus", "mteb_nano.models"}  # for mining only
 MINING = {"builders.vidore.mining", "builders.vidore.miners", "builders.vidore.search"}
 # Each decision of a builder is a step; only what puts them together knows two of them.
@@ -50,10 +60,15 @@ def test_builders_know_only_what_a_dataset_is():
 def test_the_builders_do_not_know_each_other():
     """A change to one dataset's builder cannot touch the other; the sample's script runs both."""
     for own, other in (("vidore", "ocr_mldr"), ("ocr_mldr", "vidore")):
-        reached = [str(i) for i in all_imports(f"builders/{own}") if f"builders.{other}" in i.target]
+        reached = [
+            str(i) for i in all_imports(f"builders/{own}") if f"builders.{other}" in i.target
+        ]
         assert not reached
-    shared = [i for file in ("engine", "export", "ray_engine")
-              for i in imports_of(ROOT / "builders" / f"{file}.py")]
+    shared = [
+        i
+        for file in ("engine", "export", "ray_engine")
+        for i in imports_of(ROOT / "builders" / f"{file}.py")
+    ]
     assert not [str(i) for i in shared if i.target.startswith(tuple(STEPS))]
 
 
@@ -177,7 +192,9 @@ def test_no_path_of_a_workplace():
     found = [
         f"{name}: {word}"
         for name in tracked()
-        if name.endswith((".py", ".md", ".toml", ".json", ".pth", ".start", ".j2", "Makefile", "run"))
+        if name.endswith(
+            (".py", ".md", ".toml", ".json", ".pth", ".start", ".j2", "Makefile", "run")
+        )
         for word in words
         if word in (ROOT / name).read_text("utf-8")
     ]
@@ -186,12 +203,18 @@ def test_no_path_of_a_workplace():
 
 def test_no_stray_files():
     """Empty files that a run left behind do not get committed; `__init__.py` may be empty."""
-    empty = [n for n in tracked() if not (ROOT / n).stat().st_size and not n.endswith("__init__.py")]
+    empty = [
+        n for n in tracked() if not (ROOT / n).stat().st_size and not n.endswith("__init__.py")
+    ]
     assert not empty
 
 
 def test_every_public_module_says_what_it_does():
     """Each module starts with a docstring; a package's may be empty."""
-    files = [p for folder in ("mteb_nano", "builders", "benchmarks", "startup")
-             for p in (ROOT / folder).rglob("*.py") if p.stat().st_size]
+    files = [
+        p
+        for folder in ("mteb_nano", "builders", "benchmarks", "startup")
+        for p in (ROOT / folder).rglob("*.py")
+        if p.stat().st_size
+    ]
     assert not [str(p) for p in files if not ast.get_docstring(ast.parse(p.read_text("utf-8")))]
