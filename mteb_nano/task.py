@@ -128,7 +128,12 @@ class NanoTask(SharedCorpusRetrieval):
             raise
 
     def _save_task_predictions(
-        self, predictions: Any, model: Any, prediction_folder: Path, **kwargs: Any
+        self,
+        predictions: Any,
+        model: Any,
+        prediction_folder: Path,
+        hf_split: str,
+        hf_subset: str,
     ) -> None:
         """Save as mteb does, in a copy that is then renamed: a kill leaves the last whole file."""
         path = self._predictions_path(prediction_folder)
@@ -136,7 +141,7 @@ class NanoTask(SharedCorpusRetrieval):
             part = Path(beside) / path.name
             if path.exists():
                 shutil.copyfile(path, part)
-            super()._save_task_predictions(predictions, model, Path(beside), **kwargs)
+            super()._save_task_predictions(predictions, model, Path(beside), hf_split, hf_subset)
             part.replace(path)
 
     def task_specific_scores(  # type: ignore[override]

@@ -63,7 +63,7 @@ def text_run(data, tmp_path_factory):
 
 
 def test_both_published_text_tasks_run(text_run):
-    """`mteb run -t NanoViDoReV3Markdown OCRMLDR` writes 8 and 60 subsets and the data's revision."""
+    """`mteb run -t` of both writes 8 and 60 subsets, and the revision of the data."""
     pages, texts = (result(text_run, t) for t in ("NanoViDoReV3Markdown", "OCRMLDR"))
     assert sorted(by_subset(pages)) == sorted(generate.NANO_VIDORE_V3.sources)
     assert len(by_subset(texts)) == 60
@@ -91,7 +91,7 @@ def test_a_result_file_keeps_scores_by_query_and_group(text_run):
 
 
 def test_ndcg_recomputed_from_predictions(text_run):
-    """An independent tool gives the file's nDCG@10 from saved predictions, after mteb's rounding."""
+    """ir_measures gives the file's nDCG@10 from saved predictions, after mteb's rounding."""
     import ir_measures
 
     from mteb_nano.load import load_pages
@@ -146,7 +146,7 @@ def test_benchmark_and_subset_selection(data, tmp_path):
 
 
 def test_a_killed_run_goes_on(data, tmp_path, text_run):
-    """kill -9 in the middle, then the same command: all subsets, the scores of an unbroken run."""
+    """A kill -9 in the middle, then the same command: all subsets, the scores of an unbroken run."""
     run = ("run", "-t", "OCRMLDR", "-m", "mteb/baseline-bm25s", "--output-folder", str(tmp_path))
     env = {**os.environ, "HF_HUB_OFFLINE": "1", **data}
     process = subprocess.Popen([str(BIN / "mteb"), *run], env=env, stderr=subprocess.DEVNULL)
