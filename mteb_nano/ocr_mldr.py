@@ -49,7 +49,7 @@ _CARD: Mapping[str, Any] = {
     "annotations_creators": "LM-generated",
     "dialect": [],
     "sample_creation": "rendered",
-    "bibtex_citation": OCR_NOISE + MLDR.removeprefix("\n"),
+    "bibtex_citation": OCR_NOISE + MLDR,
     "adapted_from": ["MultiLongDocRetrieval"],
     "contributed_by": "Psychias",
 }
