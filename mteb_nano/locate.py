@@ -51,7 +51,8 @@ def place_of(dataset: Dataset) -> Place:
         if folder.is_dir():
             return Place(folder=folder.resolve(), foreign=True)
     except (OSError, RuntimeError) as error:  # a name too long, a home that is not known
-        raise UserError(f"{dataset.variable}={value[:200]}: {expected}; {error}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"{dataset.variable}={value[:200]}: {expected}; {reason}") from None
     match = _REPOSITORY.fullmatch(value)
     if match is None or value.startswith((".", "/", "~")):
         raise UserError(f"{dataset.variable}={value}: {expected}; no such folder exists")
@@ -123,11 +124,15 @@ def fetch(dataset: Dataset, patterns: Sequence[str] | None = None) -> Path:
         return place.folder
     from huggingface_hub import snapshot_download
 
-    commit = hub_commit(str(place.hub_id), place.revision)
+    commit, reachable = _resolve(str(place.hub_id), place.revision)
     allow = None if patterns is None else ["README.md", manifest.FILE_NAME, *patterns]
     try:
         path = snapshot_download(
-            str(place.hub_id), repo_type="dataset", revision=commit, allow_patterns=allow
+            str(place.hub_id),
+            repo_type="dataset",
+            revision=commit,
+            allow_patterns=allow,
+            local_files_only=not reachable,  # the client would try again for half a minute
         )
     except Exception as error:  # the Hub's client raises its transport's errors too
         raise _hub_error(place, error) from error
@@ -156,7 +161,6 @@ def cached_snapshot(place: Place) -> Path | None:
     return Path(path)
 
 
-@lru_cache(maxsize=32)
 def hub_commit(hub_id: str, revision: str) -> str:
     """Return the commit that a branch or a tag stands for, the same one in all of this process.
 
@@ -165,15 +169,21 @@ def hub_commit(hub_id: str, revision: str) -> str:
     Raises:
         UserError: Neither knows it.
     """
+    return _resolve(hub_id, revision)[0]
+
+
+@lru_cache(maxsize=32)
+def _resolve(hub_id: str, revision: str) -> tuple[str, bool]:
+    """Return the commit, and whether the Hub may be asked for files."""
     from huggingface_hub import HfApi, constants, errors
 
     if _COMMIT.fullmatch(revision):
-        return revision
+        return revision, not constants.HF_HUB_OFFLINE
     place = Place(hub_id=hub_id, revision=revision)
     reason: Exception = errors.LocalEntryNotFoundError("the Hub is not asked (HF_HUB_OFFLINE)")
     try:
         if not constants.HF_HUB_OFFLINE:
-            return str(HfApi().dataset_info(hub_id, revision=revision).sha)
+            return str(HfApi().dataset_info(hub_id, revision=revision).sha), True
     except (
         errors.RepositoryNotFoundError,
         errors.RevisionNotFoundError,
@@ -187,18 +197,19 @@ def hub_commit(hub_id: str, revision: str) -> str:
         raise _hub_error(place, reason) from reason
     if not constants.HF_HUB_OFFLINE:
         _log.warning("%s: the Hub cannot be asked (%s); using the cache", place, _first(reason))
-    return path.name
+    return path.name, False
 
 
 def _hub_error(place: Place, error: Exception) -> UserError:
     from huggingface_hub import constants, errors
 
+    status = getattr(getattr(error, "response", None), "status_code", None)
     alone = "put a local copy in its place (mteb-nano data --help)"
     if isinstance(error, errors.GatedRepoError):
         advice = "is gated: accept its terms on its page, then `hf auth login`"
     elif isinstance(error, errors.RevisionNotFoundError):
         advice = "has no such revision: give a branch, a tag or a full commit of 40 digits"
-    elif isinstance(error, errors.RepositoryNotFoundError):
+    elif isinstance(error, errors.RepositoryNotFoundError) or status in {401, 403}:
         advice = (
             "is no folder here, is not known to the Hub, or is private: check the name, "
             "or `hf auth login`"

@@ -161,12 +161,23 @@ def _mapped(files: Sequence[Path], needed: Sequence[str]) -> datasets.Dataset:
             config_name=f"pages-{digest[:32]}",
         )
         pages = pages.rename_columns({old: new for old, new in spelled.items() if old != new})
-        return pages.cast_column("image", datasets.Image())
     except (datasets.exceptions.DatasetGenerationError, pa.ArrowException, OSError) as error:
         cause = error.__cause__ or error
         reason = (str(cause).splitlines() or [type(cause).__name__])[0]
         where = files[0].parent if len(files) > 1 else files[0]
         raise UserError(f"{where}: cannot be read ({reason}); fetch or build it again") from None
+    _require_images(pages.data.schema.field("image").type, files[0])
+    return pages.cast_column("image", datasets.Image())
+
+
+def _require_images(kind: pa.DataType, path: Path) -> None:
+    """Refuse anything but encoded files: a path in their place would be opened, whatever it is."""
+    content = kind
+    if pa.types.is_struct(kind):
+        content = kind.field("bytes").type if kind.get_field_index("bytes") >= 0 else kind
+    empty = pa.types.is_null(content)  # the images are then told one by one
+    if not (pa.types.is_binary(content) or pa.types.is_large_binary(content) or empty):
+        raise UserError(f"{path}: expected encoded images in the column `image`, found {kind}")
 
 
 def corpus_image_faults(pages: datasets.Dataset, *, decode: bool = False) -> list[str]:

@@ -28,9 +28,9 @@ def _no_variables(monkeypatch):
     for row in catalog.PUBLISHED:
         monkeypatch.delenv(row.variable, raising=False)
     monkeypatch.delenv("MTEB_NANO_DATA", raising=False)
-    locate.hub_commit.cache_clear()
+    locate._resolve.cache_clear()
     yield
-    locate.hub_commit.cache_clear()
+    locate._resolve.cache_clear()
 
 
 @pytest.fixture
