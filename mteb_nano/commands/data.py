@@ -96,6 +96,8 @@ def describe(row: catalog.Dataset) -> dict[str, str]:
         counts = counts_in(row, folder)
         revision = locate.revision_of(row) if place.folder else folder.name
         state = "; ".join(lacks(row, folder, counts)) or "complete"
+        if state.startswith("incomplete") and place.folder is None:
+            state += f"; mteb-nano data --fetch {row.name}"
     except UserError as error:
         return {**about, "at fault": str(error)}
     size = size_of(row, counts)
@@ -141,7 +143,7 @@ def lacks(row: catalog.Dataset, folder: Path, counts: Mapping[str, int]) -> list
 
     missing = [c for c in configs_of(row) if not tables.find_files(folder, c)]
     if missing:
-        return [f"incomplete, lacks {schema.some(missing)}; mteb-nano data --fetch gets the rest"]
+        return [f"incomplete, lacks {schema.some(missing)}"]
     return schema.count_faults(counts, read.as_found(row, folder))
 
 

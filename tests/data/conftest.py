@@ -1,7 +1,9 @@
 """What the tests of data share: caches of their own, small datasets, a user without rights."""
 
 import os
+import tempfile
 from contextlib import contextmanager
+from pathlib import Path
 
 import datasets
 import pytest
@@ -45,6 +47,16 @@ def texts(tmp_path):
     return generate.texts(
         tmp_path / "texts", languages=("de", "ru"), settings=("dpi120_font10", "dpi300_font12")
     )
+
+
+@pytest.fixture
+def open_folder():
+    """Return a folder that other users may enter; pytest's own are closed to them."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+        for path in (Path(folder), *Path(folder).rglob("*")):
+            path.chmod(0o755)  # so that it can be removed
 
 
 @contextmanager
