@@ -9,7 +9,7 @@ from typing import Any
 import datasets
 import pyarrow as pa
 
-from mteb_nano import catalog, locate, read, schema
+from mteb_nano import catalog, locate, read, schema, tables
 from mteb_nano.catalog import Dataset
 from mteb_nano.errors import UserError
 from mteb_nano.languages import to_iso_639_3
@@ -65,7 +65,8 @@ def load_pages(dataset: Dataset, mode: PageMode, subsets: Sequence[str]) -> dict
 
 def raise_page_faults(folder: Path, pages: read.Pages, dataset: Dataset) -> None:
     """Raise a `UserError` that names every fault of a page dataset, if there is one."""
-    faults = read.manifest_faults(folder)
+    files = [file for part in catalog.PARTS for file in tables.find_files(folder, part)]
+    faults = read.manifest_faults(folder, files)
     faults += schema.page_faults(pages.corpus, pages.queries, pages.qrels, dataset)
     if "image" in pages.documents.column_names:
         faults += read.corpus_image_faults(pages.documents)
@@ -81,10 +82,12 @@ def load_ocr(dataset: Dataset, subsets: Sequence[str]) -> dict[str, Subset]:
         UserError: The data cannot be had or are at fault; all faults are named.
     """
     pairs = list(dict.fromkeys(subset.rsplit("_", 1)[0] for subset in subsets))
-    folder = locate.fetch(dataset, [f"data/{pair}_*/*" for pair in pairs])
+    folder = locate.fetch(dataset, [f"*{pair}_*" for pair in pairs])
     dataset = read.as_found(dataset, folder)
     parts, faults = read.read_ocr(folder, dataset, pairs)
-    read.raise_faults(folder, [*read.manifest_faults(folder), *faults])
+    configs = [f"{pair}_{part}" for pair in parts for part in catalog.PARTS]
+    files = [file for config in configs for file in tables.find_files(folder, config)]
+    read.raise_faults(folder, [*read.manifest_faults(folder, files), *faults])
     corpora: dict[str, datasets.Dataset] = {}
     found = {}
     for subset in subsets:

@@ -1,5 +1,6 @@
 """The files of a dataset -> its tables as columns, and every fault that they have."""
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,11 +45,11 @@ def as_found(dataset: Dataset, folder: Path) -> Dataset:
     )
 
 
-def manifest_faults(folder: Path) -> list[str]:
+def manifest_faults(folder: Path, only: Iterable[Path] | None = None) -> list[str]:
     """Return the files that are not what the manifest says; none when there is no manifest."""
     if not (folder / manifest.FILE_NAME).is_file():
         return []
-    return manifest.verify_files(folder)
+    return manifest.verify_files(folder, only=only)
 
 
 @dataclass(frozen=True)
@@ -150,12 +151,33 @@ def _read_corpus(folder: Path, mode: PageMode) -> tuple[Columns, datasets.Datase
 def _mapped(files: Sequence[Path], needed: Sequence[str]) -> datasets.Dataset:
     """Return columns through the library's memory-mapped cache: page images are gigabytes."""
     spelled = tables.spelled(files, "corpus", needed)
+    # The library knows a cached copy by the files' times alone, which `cp -p` and `tar` keep.
+    digest = hashlib.sha256("".join(map(manifest.sha256_of, files)).encode()).hexdigest()
     try:
-        pages = datasets.Dataset.from_parquet([str(f) for f in files], columns=list(spelled))
-    except (datasets.exceptions.DatasetGenerationError, pa.ArrowException) as error:
-        raise UserError(f"{files[0].parent}: cannot be read ({error}); fetch it again") from None
-    pages = pages.rename_columns({old: new for old, new in spelled.items() if old != new})
+        pages = datasets.Dataset.from_parquet(
+            [str(f) for f in files],
+            split=datasets.Split.TEST,
+            columns=list(spelled),
+            config_name=f"pages-{digest[:32]}",
+        )
+        pages = pages.rename_columns({old: new for old, new in spelled.items() if old != new})
+    except (datasets.exceptions.DatasetGenerationError, pa.ArrowException, OSError) as error:
+        cause = error.__cause__ or error
+        reason = (str(cause).splitlines() or [type(cause).__name__])[0]
+        where = files[0].parent if len(files) > 1 else files[0]
+        raise UserError(f"{where}: cannot be read ({reason}); fetch or build it again") from None
+    _require_images(pages.data.schema.field("image").type, files[0])
     return pages.cast_column("image", datasets.Image())
+
+
+def _require_images(kind: pa.DataType, path: Path) -> None:
+    """Refuse anything but encoded files: a path in their place would be opened, whatever it is."""
+    content = kind
+    if pa.types.is_struct(kind):
+        content = kind.field("bytes").type if kind.get_field_index("bytes") >= 0 else kind
+    empty = pa.types.is_null(content)  # the images are then told one by one
+    if not (pa.types.is_binary(content) or pa.types.is_large_binary(content) or empty):
+        raise UserError(f"{path}: expected encoded images in the column `image`, found {kind}")
 
 
 def corpus_image_faults(pages: datasets.Dataset, *, decode: bool = False) -> list[str]:
@@ -163,7 +185,9 @@ def corpus_image_faults(pages: datasets.Dataset, *, decode: bool = False) -> lis
     raw = pages.cast_column("image", datasets.Image(decode=False)).select_columns(["id", "image"])
     by_fault: dict[str, list[str]] = {}
     for row in raw:
-        fault = image_fault(row["image"] and row["image"]["bytes"], decode=decode)
+        image = row["image"]
+        # A path alone is none of the dataset's files: it is never followed.
+        fault = image_fault(image["bytes"] if isinstance(image, dict) else None, decode=decode)
         if fault:
             by_fault.setdefault(fault, []).append(row["id"])
     return [
