@@ -81,13 +81,13 @@ class Cell:
         return (self.raw[0] - self.published[0], self.raw[1] - self.published[1])
 
 
-def write_source(texts: Path, langs: list[str], folder: Path) -> None:
-    """Write the texts as a source for the builder, the half in front of each id."""
+def write_source(texts: Path, langs: list[str], folder: Path, n_documents: int | None) -> None:
+    """Write the texts as a source for the builder, the half at the end of each id."""
     for lang in langs:
         home = folder / lang
         (home / "qrels").mkdir(parents=True)
         documents, queries = [], []
-        for number, (name, text) in enumerate(read_texts(texts, lang)):
+        for number, (name, text) in enumerate(read_texts(texts, lang)[:n_documents]):
             documents.append((f"{name}.{HALVES[number % 2]}", text))
         for half in HALVES:
             mine = [(key, text) for key, text in documents if key.endswith(f".{half}")]
@@ -206,6 +206,7 @@ def main() -> int:
     p.add_argument("texts", type=Path)
     p.add_argument("--out", type=Path, required=True, help="dataset folder to build and measure")
     p.add_argument("--langs", nargs="+", default=list(LANGUAGES))
+    p.add_argument("--documents", type=int, help="the first N of each language (all)")
     p.add_argument("--recipe", default="published")
     p.add_argument("--tessdata", type=Path)
     p.add_argument("--workers", type=int, default=1)
@@ -225,7 +226,7 @@ def main() -> int:
     try:
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder) / "texts"
-            write_source(args.texts, args.langs, source)
+            write_source(args.texts, args.langs, source, args.documents)
             build.run(replace(options, source=str(source)), progress=Progress(), say=lambda _: None)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
