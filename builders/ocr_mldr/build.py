@@ -107,7 +107,7 @@ def run(options: Options, *, progress: Progress, say: Callable[[str], None]) -> 
     with _disk_faults_named(work), _locked(work):
         if options.fresh:
             shutil.rmtree(work / "shards", ignore_errors=True)
-        with prepared(options, work) as build:
+        with _removed(work / "plan") as folder, prepared(options, folder) as build:
             manifest = build.manifest()
             if not options.fresh and _is_built(options.out, manifest):
                 say(f"{options.out}: is built already, nothing to do (--fresh builds it again)")
@@ -192,7 +192,19 @@ def _locked(work: Path) -> Generator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise UserError(f"{work}: another run is at work there; wait for it") from None
-        yield
+        try:
+            yield
+        finally:
+            if [path.name for path in work.iterdir()] == ["lock"]:
+                shutil.rmtree(work)  # nothing was made: nothing stays
+
+
+@contextlib.contextmanager
+def _removed(folder: Path) -> Generator[Path]:
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _recognize(build: Build, folder: Path, progress: Progress) -> None:
