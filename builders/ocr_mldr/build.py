@@ -113,7 +113,7 @@ def run(options: Options, *, progress: Progress, say: Callable[[str], None]) -> 
                 say(f"{options.out}: is built already, nothing to do (--fresh builds it again)")
                 return options.out
             _recognize(build, work / "shards", progress)
-            rates, tables = _assemble(build, work)
+            rates, tables = _assemble(build, work / "shards", folder)
             manifest |= {"cer": card.rates_for_manifest(rates)}
             write_dataset(
                 options.out,
@@ -236,7 +236,7 @@ def _recognize(build: Build, folder: Path, progress: Progress) -> None:
 
 
 def _assemble(
-    build: Build, work: Path
+    build: Build, shards: Path, folder: Path
 ) -> tuple[dict[tuple[str, str, str], Rates], dict[str, TableSource]]:
     rates: dict[tuple[str, str, str], Rates] = {}
     tables: dict[str, TableSource] = {}
@@ -244,9 +244,9 @@ def _assemble(
     for lang, setting in build.cells:
         plan = build.plans[lang]
         cell = f"{lang}_{setting.name}"
-        recognized = Recognized(work / "shards", build.keys[lang, setting.name], size)
+        recognized = Recognized(shards, build.keys[lang, setting.name], size)
         for kind in KINDS:
-            path = work / f"{cell}_{kind}.parquet"
+            path = folder / f"{cell}_{kind}.parquet"
             rates[lang, setting.name, kind] = write_texts(plan, kind, recognized, path)
             tables[card.table_path(cell, kind)] = _copier(path)
         tables[card.table_path(cell, "qrels")] = qrels_table(plan)
