@@ -12,7 +12,6 @@ may come from them alone.
 import argparse
 import json
 import random
-import statistics
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -22,7 +21,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from builders.ocr_mldr import build
-from builders.ocr_mldr.error_rate import character_error_rate, squeeze
+from builders.ocr_mldr.error_rate import mean_error_rate, squeeze
 from builders.ocr_mldr.known_items import MAX_SENTENCE_CHARS, QUERY_CHARS, read_texts
 from builders.ocr_mldr.options import LANGUAGES, Options
 from builders.ocr_mldr.progress import Progress
@@ -130,11 +129,9 @@ def measure(out: Path, langs: list[str]) -> Iterator[Cell]:
                 mine = [
                     [(a, b) for key, a, b in pairs[k] if key.endswith(f".{half}")] for k in pairs
                 ]
-                raw = [100 * statistics.fmean(character_error_rate(*p) for p in ps) for ps in mine]
+                raw = [100 * mean_error_rate(ps) for ps in mine]
                 squeezed = [
-                    100
-                    * statistics.fmean(character_error_rate(squeeze(a), squeeze(b)) for a, b in ps)
-                    for ps in mine
+                    100 * mean_error_rate((squeeze(a), squeeze(b)) for a, b in ps) for ps in mine
                 ]
                 yield Cell(
                     setting,
@@ -180,7 +177,7 @@ def _verdict(half: str, cells: list[Cell], langs: str) -> Iterator[str]:
     differences = [abs(d) for cell in cells for d in cell.differences]
     worst = max(cells, key=lambda cell: max(map(abs, cell.differences)))
     yield (
-        f"{half}, {langs}: mean absolute difference {statistics.fmean(differences):.2f} points, "
+        f"{half}, {langs}: mean absolute difference {sum(differences) / len(differences):.2f} points, "
         f"{len(differences)} figures, largest {max(differences):.1f} ({worst.lang} {worst.setting})"
     )
     above = [
