@@ -1,7 +1,7 @@
 """What OCR noise costs a model: clean minus noisy nDCG@10, with paired intervals.
 
     mteb run -t MyOCR -m mteb/baseline-bm25s --output-folder results
-    python benchmarks/ocr_drop.py results/results/mteb__baseline-bm25s/0_3_0/MyOCR.json
+    python -m benchmarks.ocr_drop results/results/mteb__baseline-bm25s/0_3_0/MyOCR.json
 
 Queries are paired with themselves and resampled within each language. Where queries are sentences
 of the documents (`known_items`), the mode `ocr` gives a query and its passage the very same noise:

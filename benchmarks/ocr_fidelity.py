@@ -1,6 +1,6 @@
 """How near the noise comes to the published error rates, beside all 30 of them.
 
-    python benchmarks/ocr_fidelity.py TEXTS --out out/fidelity
+    python -m benchmarks.ocr_fidelity TEXTS --out out/fidelity
 
 TEXTS holds `LANG_*.txt` or `LANG/*.txt`. The documents are built by the builder itself, as one
 corpus; each language's queries are seeded sentences of 50 to 120 characters. The recipe `published`
@@ -176,8 +176,9 @@ def _verdict(half: str, cells: list[Cell], langs: str) -> Iterator[str]:
         return
     differences = [abs(d) for cell in cells for d in cell.differences]
     worst = max(cells, key=lambda cell: max(map(abs, cell.differences)))
+    mean = sum(differences) / len(differences)
     yield (
-        f"{half}, {langs}: mean absolute difference {sum(differences) / len(differences):.2f} points, "
+        f"{half}, {langs}: mean absolute difference {mean:.2f} points, "
         f"{len(differences)} figures, largest {max(differences):.1f} ({worst.lang} {worst.setting})"
     )
     above = [

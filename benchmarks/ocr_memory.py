@@ -1,6 +1,6 @@
 """Peak memory of the builder: flat in the number of documents and in their length.
 
-    python benchmarks/ocr_memory.py TEXTS
+    python -m benchmarks.ocr_memory TEXTS
 
 Documents are made of the words of TEXTS, shuffled, so that no sentence comes twice. The images are
 drawn but not read (a worker's memory depends on one sentence only); everything else is the builder.

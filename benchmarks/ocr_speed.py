@@ -1,6 +1,6 @@
 """How much faster than the plain way, with the same text out; all sides take turns in one run.
 
-    python benchmarks/ocr_speed.py TEXTS
+    python -m benchmarks.ocr_speed TEXTS
 
 Sides, each in a process of its own, each doing the same sentences in turns of a few:
 
@@ -29,8 +29,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from ocr_plain_way import SystemTesseract, plain_way
-
+from benchmarks.ocr_plain_way import SystemTesseract, plain_way
 from builders.ocr_mldr.known_items import MAX_SENTENCE_CHARS, read_texts
 from builders.ocr_mldr.models import Model, find_models
 from builders.ocr_mldr.noise import image_maker
