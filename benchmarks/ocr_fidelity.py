@@ -1,6 +1,6 @@
 """How near the noise comes to the published error rates, beside all 30 of them.
 
-    python benchmarks/ocr_fidelity.py TEXTS --out out/fidelity
+    python -m benchmarks.ocr_fidelity TEXTS --out out/fidelity
 
 TEXTS holds `LANG_*.txt` or `LANG/*.txt`. The documents are built by the builder itself, as one
 corpus; each language's queries are seeded sentences of 50 to 120 characters. The recipe `published`
@@ -12,7 +12,6 @@ may come from them alone.
 import argparse
 import json
 import random
-import statistics
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -22,7 +21,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from builders.ocr_mldr import build
-from builders.ocr_mldr.error_rate import character_error_rate, squeeze
+from builders.ocr_mldr.error_rate import mean_error_rate, squeeze
 from builders.ocr_mldr.known_items import MAX_SENTENCE_CHARS, QUERY_CHARS, read_texts
 from builders.ocr_mldr.options import LANGUAGES, Options
 from builders.ocr_mldr.progress import Progress
@@ -81,13 +80,13 @@ class Cell:
         return (self.raw[0] - self.published[0], self.raw[1] - self.published[1])
 
 
-def write_source(texts: Path, langs: list[str], folder: Path) -> None:
-    """Write the texts as a source for the builder, the half in front of each id."""
+def write_source(texts: Path, langs: list[str], folder: Path, n_documents: int | None) -> None:
+    """Write the texts as a source for the builder, the half at the end of each id."""
     for lang in langs:
         home = folder / lang
         (home / "qrels").mkdir(parents=True)
         documents, queries = [], []
-        for number, (name, text) in enumerate(read_texts(texts, lang)):
+        for number, (name, text) in enumerate(read_texts(texts, lang)[:n_documents]):
             documents.append((f"{name}.{HALVES[number % 2]}", text))
         for half in HALVES:
             mine = [(key, text) for key, text in documents if key.endswith(f".{half}")]
@@ -130,11 +129,9 @@ def measure(out: Path, langs: list[str]) -> Iterator[Cell]:
                 mine = [
                     [(a, b) for key, a, b in pairs[k] if key.endswith(f".{half}")] for k in pairs
                 ]
-                raw = [100 * statistics.fmean(character_error_rate(*p) for p in ps) for ps in mine]
+                raw = [100 * mean_error_rate(ps) for ps in mine]
                 squeezed = [
-                    100
-                    * statistics.fmean(character_error_rate(squeeze(a), squeeze(b)) for a, b in ps)
-                    for ps in mine
+                    100 * mean_error_rate((squeeze(a), squeeze(b)) for a, b in ps) for ps in mine
                 ]
                 yield Cell(
                     setting,
@@ -179,8 +176,9 @@ def _verdict(half: str, cells: list[Cell], langs: str) -> Iterator[str]:
         return
     differences = [abs(d) for cell in cells for d in cell.differences]
     worst = max(cells, key=lambda cell: max(map(abs, cell.differences)))
+    mean = sum(differences) / len(differences)
     yield (
-        f"{half}, {langs}: mean absolute difference {statistics.fmean(differences):.2f} points, "
+        f"{half}, {langs}: mean absolute difference {mean:.2f} points, "
         f"{len(differences)} figures, largest {max(differences):.1f} ({worst.lang} {worst.setting})"
     )
     above = [
@@ -206,6 +204,7 @@ def main() -> int:
     p.add_argument("texts", type=Path)
     p.add_argument("--out", type=Path, required=True, help="dataset folder to build and measure")
     p.add_argument("--langs", nargs="+", default=list(LANGUAGES))
+    p.add_argument("--documents", type=int, help="the first N of each language (all)")
     p.add_argument("--recipe", default="published")
     p.add_argument("--tessdata", type=Path)
     p.add_argument("--workers", type=int, default=1)
@@ -225,7 +224,7 @@ def main() -> int:
     try:
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder) / "texts"
-            write_source(args.texts, args.langs, source)
+            write_source(args.texts, args.langs, source, args.documents)
             build.run(replace(options, source=str(source)), progress=Progress(), say=lambda _: None)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -107,13 +107,13 @@ def run(options: Options, *, progress: Progress, say: Callable[[str], None]) -> 
     with _disk_faults_named(work), _locked(work):
         if options.fresh:
             shutil.rmtree(work / "shards", ignore_errors=True)
-        with prepared(options, work) as build:
+        with _removed(work / "plan") as folder, prepared(options, folder) as build:
             manifest = build.manifest()
             if not options.fresh and _is_built(options.out, manifest):
                 say(f"{options.out}: is built already, nothing to do (--fresh builds it again)")
                 return options.out
             _recognize(build, work / "shards", progress)
-            rates, tables = _assemble(build, work)
+            rates, tables = _assemble(build, work / "shards", folder)
             manifest |= {"cer": card.rates_for_manifest(rates)}
             write_dataset(
                 options.out,
@@ -192,7 +192,19 @@ def _locked(work: Path) -> Generator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise UserError(f"{work}: another run is at work there; wait for it") from None
-        yield
+        try:
+            yield
+        finally:
+            if [path.name for path in work.iterdir()] == ["lock"]:
+                shutil.rmtree(work)  # nothing was made: nothing stays
+
+
+@contextlib.contextmanager
+def _removed(folder: Path) -> Generator[Path]:
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _recognize(build: Build, folder: Path, progress: Progress) -> None:
@@ -224,7 +236,7 @@ def _recognize(build: Build, folder: Path, progress: Progress) -> None:
 
 
 def _assemble(
-    build: Build, work: Path
+    build: Build, shards: Path, folder: Path
 ) -> tuple[dict[tuple[str, str, str], Rates], dict[str, TableSource]]:
     rates: dict[tuple[str, str, str], Rates] = {}
     tables: dict[str, TableSource] = {}
@@ -232,9 +244,9 @@ def _assemble(
     for lang, setting in build.cells:
         plan = build.plans[lang]
         cell = f"{lang}_{setting.name}"
-        recognized = Recognized(work / "shards", build.keys[lang, setting.name], size)
+        recognized = Recognized(shards, build.keys[lang, setting.name], size)
         for kind in KINDS:
-            path = work / f"{cell}_{kind}.parquet"
+            path = folder / f"{cell}_{kind}.parquet"
             rates[lang, setting.name, kind] = write_texts(plan, kind, recognized, path)
             tables[card.table_path(cell, kind)] = _copier(path)
         tables[card.table_path(cell, "qrels")] = qrels_table(plan)

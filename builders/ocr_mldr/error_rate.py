@@ -1,7 +1,6 @@
 """The character error rate, defined once."""
 
 from collections.abc import Iterable
-from statistics import fmean
 
 from rapidfuzz.distance import Levenshtein
 
@@ -28,4 +27,5 @@ def squeeze(text: str) -> str:
 
 def mean_error_rate(pairs: Iterable[tuple[str, str]]) -> float:
     """Return the mean over documents of the character error rate of (clean, noisy) pairs."""
-    return fmean(character_error_rate(clean, noisy) for clean, noisy in pairs)
+    rates = [character_error_rate(clean, noisy) for clean, noisy in pairs]
+    return sum(rates) / len(rates)

@@ -72,19 +72,25 @@ def test_a_damaged_language_file_is_named(tmp_path):
         broken.read(images()[0], "de")
 
 
-def test_a_missing_tesseract_says_what_to_install():
+def test_a_missing_tesseract_says_what_to_install(tmp_path):
     """Without tesserocr there is one line, and no traceback."""
     code = (
         "import sys; sys.modules['tesserocr'] = None\n"
         "from builders.ocr_mldr.__main__ import main\n"
-        "sys.exit(main(['--source', '/', '--out', 'x', '--langs', 'de', '--recipe', 'fast']))"
+        "sys.exit(main(['--source', '/', '--out', 'out', '--langs', 'de', '--recipe', 'fast']))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment(), check=False
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=False,
+        cwd=tmp_path,
     )
     assert done.returncode == 2
     assert "pip install 'mteb-nano[builders]'" in done.stderr
     assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_it_says_of_itself_is_what_texts_depend_on(engine):

@@ -1,0 +1,67 @@
+import json
+
+import pytest
+
+from builders.ocr_mldr.known_items import (
+    QUERY_CHARS,
+    cut_passages,
+    draw_queries,
+    main,
+    write_known_items,
+)
+from tests.ocr_mldr.ocr_cases import content_of
+
+SENTENCE = "Satz Nummer {} hat genau so viele Zeichen, wie eine Frage haben soll."
+TEXTS = [
+    (f"text{t}", "\n\n".join(SENTENCE.format(f"{t}-{n}") + " Kurz." for n in range(30)))
+    for t in range(3)
+]
+
+
+@pytest.mark.parametrize("n", [3, 10, 40, 90])
+def test_passages_are_whole_paragraphs_and_lose_nothing(n):
+    """Joined again, the passages of a text are the text; there are at least as many as asked."""
+    passages = cut_passages(TEXTS, n=n)
+    assert len(passages) >= n
+    for name, text in TEXTS:
+        assert "\n\n".join(p.text for p in passages if p.id.startswith(name)) == text
+    assert [p.id for p in passages] == sorted(p.id for p in passages)
+
+
+def test_more_passages_than_paragraphs_are_refused():
+    """90 paragraphs do not make 91 passages."""
+    with pytest.raises(ValueError, match="the texts have 90 paragraphs"):
+        cut_passages(TEXTS, n=91)
+
+
+def test_queries_are_sentences_of_one_passage_only():
+    """A sentence that stands in several passages would have several right answers."""
+    passages = cut_passages(TEXTS, n=20)
+    queries = draw_queries(passages, "de", n=15, seed="0")
+    text_of = {p.id: p.text for p in passages}
+    assert len(queries) == len({passage for _, passage in queries}) == 15
+    low, high = QUERY_CHARS
+    for query, passage in queries:
+        assert low <= len(query) <= high
+        assert [key for key, text in text_of.items() if query in text] == [passage]
+
+
+def test_the_same_seed_gives_the_same_files(tmp_path):
+    """And another seed other queries."""
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for name, text in TEXTS:
+        (folder / f"de_{name}.txt").write_text(text)
+    sizes = {"n_passages": 20, "n_queries": 10}
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        write_known_items(folder, tmp_path / name, ["de"], seed=seed, **sizes)
+    assert content_of(tmp_path / "a") == content_of(tmp_path / "b") != content_of(tmp_path / "c")
+    rows = (tmp_path / "a" / "de" / "corpus.jsonl").read_text().splitlines()
+    assert json.loads(rows[0])["_id"] == "de_text0-0000"
+
+
+def test_missing_texts_are_named(tmp_path, capsys):
+    """One line, status 2, no folder."""
+    assert main([str(tmp_path), "--out", str(tmp_path / "out"), "--langs", "de"]) == 2
+    assert "expected de/*.txt or de_*.txt" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
