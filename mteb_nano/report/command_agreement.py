@@ -5,7 +5,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from mteb_nano.report.command_report import resamples, seed, tell_problems, write_text
+from mteb_nano.report.console import resamples, seed, tell_problems, write_tables, write_text
 
 _EXAMPLES = """examples:
   mteb-nano agreement                       the published scores alone
@@ -41,7 +41,7 @@ def add_agreement(subparsers: "argparse._SubParsersAction[argparse.ArgumentParse
 def run_agreement(args: argparse.Namespace) -> int:
     """Print or write the agreement, and draw it."""
     from mteb_nano.catalog import NANO_VIDORE_V3
-    from mteb_nano.report import agreement, reference, render
+    from mteb_nano.report import agreement, reference
     from mteb_nano.report.reading import Reading, read_results
 
     reading = Reading()
@@ -58,10 +58,6 @@ def run_agreement(args: argparse.Namespace) -> int:
         plot_agreement(found, args.plot)
     if args.format == "json":
         write_text(json.dumps(asdict(found), ensure_ascii=False, indent=2) + "\n", args.out)
-    elif args.format == "markdown":
-        write_text(render.to_markdown(tables), args.out)
-    elif args.out is not None:
-        write_text(render.to_text(tables), args.out)
     else:
-        render.print_tables(tables)
+        write_tables(tables, args.format, args.out)
     return 0

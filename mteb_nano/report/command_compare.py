@@ -5,11 +5,16 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from mteb_nano.errors import UserError
-from mteb_nano.report.command_report import resamples, seed, tell_problems, write_text
+from mteb_nano.report.console import resamples, seed, tell_problems, write_tables, write_text
 from mteb_nano.report.records import MAIN_METRIC, METRICS, Result
 from mteb_nano.report.statistics import N_RESAMPLES
+
+if TYPE_CHECKING:
+    from mteb_nano.report.boards import Board
+    from mteb_nano.report.compare import Pair
 
 _EXAMPLES = """examples:
   mteb-nano compare results/results/org__a results/results/org__b
@@ -56,70 +61,82 @@ def add_compare(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]
 
 def run_compare(args: argparse.Namespace) -> int:
     """Print or write the comparison of everything that was scored on the same data."""
-    from mteb_nano.report import render
     from mteb_nano.report.boards import make_boards
-    from mteb_nano.report.compare import compare_all, comparison_tables
-    from mteb_nano.report.estimates import Resampling
+    from mteb_nano.report.compare import comparison_tables
 
-    results, problems = _systems(args.systems, args.task)
+    results, problems = _systems(args.systems, args.task, quiet=args.quiet)
     tell_problems(problems, quiet=args.quiet)
     _check_same_data(results)
-    resampling = Resampling(n_resamples=args.resamples, seed=args.seed)
-    tables, documents = [], []
-    for board in make_boards(results):
-        if len(board.results) < 2:  # noqa: PLR2004
-            continue
-        pairs = compare_all(
-            board,
-            labels=_labels(board.results, board.labels()),
-            resampling=resampling,
-            metric=args.metric,
-            subset_patterns=args.subset or ("*",),
-        )
-        tables += comparison_tables(board, pairs, metric=args.metric)
-        documents.append(
-            {
-                "task": board.task,
-                "data_revision": board.data_revision,
-                "metric": args.metric,
-                "rounded": sorted({result.rounded for result in board.results}),
-                "pairs": [asdict(pair) for pair in pairs],
-            }
-        )
+    compared = [
+        (board, _compare(board, args)) for board in make_boards(results) if len(board.results) > 1
+    ]
     if args.format == "json":
-        write_text(json.dumps(documents, ensure_ascii=False, indent=2) + "\n", args.out)
-    elif args.format == "markdown":
-        write_text(render.to_markdown(tables), args.out)
-    elif args.out is not None:
-        write_text(render.to_text(tables), args.out)
-    else:
-        render.print_tables(tables)
+        document = [_as_object(board, pairs, args.metric) for board, pairs in compared]
+        write_text(json.dumps(document, ensure_ascii=False, indent=2) + "\n", args.out)
+        return 0
+    tables = [
+        table
+        for board, pairs in compared
+        for table in comparison_tables(board, pairs, metric=args.metric)
+    ]
+    write_tables(tables, args.format, args.out)
     return 0
 
 
+def _compare(board: "Board", args: argparse.Namespace) -> "list[Pair]":
+    from mteb_nano.report.compare import compare_all
+    from mteb_nano.report.estimates import Resampling
+
+    return compare_all(
+        board,
+        labels=_labels(board),
+        resampling=Resampling(n_resamples=args.resamples, seed=args.seed),
+        metric=args.metric,
+        subset_patterns=args.subset or ("*",),
+    )
+
+
+def _as_object(board: "Board", pairs: "Sequence[Pair]", metric: str) -> dict[str, Any]:
+    return {
+        "task": board.task,
+        "data_revision": board.data_revision,
+        "metric": metric,
+        "rounded": sorted({result.rounded for result in board.results}),
+        "pairs": [asdict(pair) for pair in pairs],
+    }
+
+
 def _systems(
-    arguments: Sequence[str], tasks: Sequence[str] | None
+    arguments: Sequence[str], tasks: Sequence[str] | None, *, quiet: bool
 ) -> tuple[list[Result], list[str]]:
-    from mteb_nano.report.evaluator_files import is_evaluator_file, read_evaluator_file, split_step
+    """Return the results in the order of the arguments, and what cannot be used."""
+    from mteb_nano.report.evaluator_files import is_evaluator_file, split_step
     from mteb_nano.report.reading import read_results
 
-    results: list[Result] = []
-    folders: list[Path] = []
+    results: dict[tuple[str, ...], Result] = {}
+    problems: list[str] = []
     for argument in arguments:
         path, step = split_step(argument)
-        if not is_evaluator_file(path):
-            folders.append(path)
-            continue
-        found = read_evaluator_file(path, step=step)
-        first, last = found[0].revision, found[-1].revision
-        wanted = {last} if step is not None or len(arguments) > 1 else {first, last}
-        results += [r for r in found if r.revision in wanted and (not tasks or r.task in tasks)]
-    problems: list[str] = []
-    if folders:
-        reading = read_results(folders, tasks=tasks)
-        results += reading.results
-        problems = reading.problems
-    return results, problems
+        if is_evaluator_file(path):
+            found = _checkpoints(path, step, alone=len(arguments) == 1)
+            found = [result for result in found if not tasks or result.task in tasks]
+        else:
+            reading = read_results([path], tasks=tasks, progress=not quiet)
+            found, problems = reading.results, problems + reading.problems
+        # Two runs of one model can be compared, one file with itself not.
+        results |= {(*result.identity, str(result.path.resolve())): result for result in found}
+    return list(results.values()), problems
+
+
+def _checkpoints(path: Path, step: int | None, *, alone: bool) -> list[Result]:
+    """Return one step's results: the given one or the last; first and last of a lone file."""
+    from mteb_nano.report.evaluator_files import read_evaluator_file
+
+    found = read_evaluator_file(path, step=step)
+    wanted = {found[-1].revision}
+    if alone and step is None:
+        wanted.add(found[0].revision)
+    return [result for result in found if result.revision in wanted]
 
 
 def _check_same_data(results: Sequence[Result]) -> None:
@@ -144,9 +161,13 @@ def _check_same_data(results: Sequence[Result]) -> None:
         raise UserError(f"expected two results of one task to compare, found: {found}")
 
 
-def _labels(results: Sequence[Result], labels: Sequence[str]) -> list[str]:
-    """Return the board's labels with the step where a result is a checkpoint's."""
-    return [
+def _labels(board: "Board") -> list[str]:
+    """Return the board's labels, with a checkpoint's step, and the path where two are equal."""
+    labels = [
         label if result.rounded else f"{result.model} {result.revision}"
-        for result, label in zip(results, labels, strict=True)
+        for result, label in zip(board.results, board.labels(), strict=True)
+    ]
+    return [
+        f"{label} ({result.path})" if labels.count(label) > 1 else label
+        for result, label in zip(board.results, labels, strict=True)
     ]

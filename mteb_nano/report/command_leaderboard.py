@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from mteb_nano.errors import UserError
-from mteb_nano.report.command_report import (
+from mteb_nano.report.console import (
     add_results_options,
     dataset_of,
     tell_problems,

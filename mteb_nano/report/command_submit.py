@@ -50,7 +50,7 @@ def add_submit(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def run_submit(args: argparse.Namespace) -> int:
     """Check, then prepare; exit code 2 with every fault when one is found."""
-    from mteb_nano.report.command_report import tell_problems
+    from mteb_nano.report.console import tell_problems
     from mteb_nano.report.submission import check_candidate, find_candidates
     from mteb_nano.report.submit import prepare_branch, submit_through_mteb
 

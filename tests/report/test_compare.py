@@ -139,6 +139,17 @@ def test_one_system_cannot_be_compared(write_pages, tmp_path, capsys):
     assert "found: org/a on NanoViDoReV3" in capsys.readouterr().err
 
 
+def test_two_runs_of_one_model_in_the_order_given(write_pages, tmp_path, capsys):
+    """One model from two folders is compared, labelled by path; A is the first argument."""
+    old = write_pages("org/a", seed=1, root=tmp_path / "zz_old")
+    new = write_pages("org/a", seed=2, root=tmp_path / "aa_new")
+    assert main(["compare", str(old), str(new), "--json", "--resamples", "100"]) == 0
+    pair = json.loads(capsys.readouterr().out)[0]["pairs"][0]
+    assert str(old) in pair["first"]
+    assert str(new) in pair["second"]
+    assert main(["compare", str(old), str(old)]) == 2
+
+
 def _evaluator_file(path, steps, *, gain=0.01, model="org/tuned", **changes):
     rng = np.random.default_rng(0)
     base = {s: rng.random(10) * 0.8 for s in ("hr", "physics")}
