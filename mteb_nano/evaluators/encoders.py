@@ -121,6 +121,10 @@ class SentenceTransformers:
 
     def __init__(self, wrapper: Any, metadata: Any, options: dict[str, Any]) -> None:
         self._wrapper = wrapper
+        # mteb takes a model that it does not know for one of texts alone, and drops the images.
+        sees = [m for m in ("text", "image") if m in getattr(wrapper.model, "modalities", ["text"])]
+        meta = wrapper.mteb_model_meta.model_copy(update={"modalities": sees})
+        wrapper.mteb_model_meta = meta
         self._where = {"task_metadata": metadata, "hf_split": _SPLIT, "hf_subset": ""}
         self._options = options
         # mteb keeps late interaction's encoding private, lest it be taken for a dense encoder's.
