@@ -1,4 +1,4 @@
-"""Train a small CLIP on the sample's page images, with a score every 50 steps.
+"""Train a small CLIP on the sample's page images, with a score every 125 steps.
 
     python examples/multimodal.py [output_dir]
 """
@@ -60,7 +60,7 @@ def small_clip(texts: list[str], folder: Path) -> SentenceTransformer:
         "bos_token_id": 2,
         "eos_token_id": 3,
     }
-    vision = {"image_size": PIXELS, "patch_size": 16, "num_hidden_layers": 2}
+    vision = {"image_size": PIXELS, "patch_size": 32, "num_hidden_layers": 1}
     torch.manual_seed(SEED)
     config = CLIPConfig(text_config=text | size, vision_config=vision | size, projection_dim=64)
     CLIPModel(config).save_pretrained(folder)
@@ -76,7 +76,7 @@ def main(output_dir: str) -> None:
     pages = sample_pages()
     texts = list(pages["text"])
     thumbnails = [page.convert("RGB").resize((PIXELS, PIXELS)) for page in pages["image"]]
-    pairs = passages(texts, per_page=40, n_words=6, seed=SEED)
+    pairs = passages(texts, per_page=40, n_words=12, seed=SEED)
     train = Dataset.from_dict(
         {"query": [q for q, _ in pairs], "page": [thumbnails[n] for _, n in pairs]}
     )
@@ -87,13 +87,14 @@ def main(output_dir: str) -> None:
         model=model,
         args=SentenceTransformerTrainingArguments(
             output_dir=output_dir,
-            max_steps=150,
+            max_steps=250,
             per_device_train_batch_size=32,
-            learning_rate=3e-3,
+            learning_rate=2e-3,
+            warmup_steps=20,
             eval_strategy="steps",
-            eval_steps=50,
+            eval_steps=125,
             save_strategy="steps",
-            save_steps=50,
+            save_steps=125,
             load_best_model_at_end=True,
             metric_for_best_model=f"eval_{evaluator.primary_metric}",
             report_to=[],

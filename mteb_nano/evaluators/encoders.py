@@ -1,5 +1,6 @@
 """One way to ask any model for embeddings: sentence-transformers, PyLate, or one's own."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
@@ -90,18 +91,29 @@ def encoder_for(
         return OwnModel(model, batch_size)
     if _is_pylate(model):
         return PyLate(model, options)
-    if isinstance(model, SentenceTransformer):
-        return SentenceTransformers(SentenceTransformerEncoderWrapper(model), metadata, options)
-    if _is_multi_vector(model):
-        from mteb.models.sentence_transformer_wrapper import MultiVectorWrapper
-
-        return SentenceTransformers(MultiVectorWrapper(model), metadata, options)
+    if isinstance(model, SentenceTransformer) or _is_multi_vector(model):
+        return SentenceTransformers(_mteb_wrapper(model), metadata, options)
     raise UserError(
         f"{type(model).__name__}: expected a SentenceTransformer, a MultiVectorEncoder, a PyLate "
         "ColBERT, or an object with encode_queries(texts, batch_size=) and "
         "encode_pages(pages, batch_size=); for colpali-engine models give the processor to "
         "NanoEvalCallback"
     )
+
+
+def _mteb_wrapper(model: Any) -> Any:
+    # mteb describes the model too, for result files, and tells the log what it cannot find out.
+    log = logging.getLogger("mteb.models.model_meta")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        if _is_multi_vector(model):
+            from mteb.models.sentence_transformer_wrapper import MultiVectorWrapper
+
+            return MultiVectorWrapper(model)
+        return SentenceTransformerEncoderWrapper(model)
+    finally:
+        log.setLevel(level)
 
 
 def _is_pylate(model: Any) -> bool:
