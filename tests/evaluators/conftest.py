@@ -1,0 +1,71 @@
+"""Models and data that several tests of the evaluators share; each is made once a session."""
+
+import mteb  # noqa: F401  before our modules, as a user's program would
+import pytest
+
+from tests.evaluators import small_data, tiny
+from tests.vidore.torchvision_ops import declare
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory):
+    """Return a folder for models."""
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="session")
+def bert(models):
+    return tiny.save_bert(models / "bert")
+
+
+@pytest.fixture(scope="session")
+def clip(models):
+    return tiny.save_clip(models / "clip")
+
+
+@pytest.fixture
+def dense(bert):
+    from sentence_transformers import SentenceTransformer
+
+    return SentenceTransformer(str(bert), device="cpu")
+
+
+@pytest.fixture
+def multimodal(clip):
+    from sentence_transformers import SentenceTransformer
+
+    return SentenceTransformer(str(clip), device="cpu")
+
+
+@pytest.fixture
+def late(bert):
+    from sentence_transformers import MultiVectorEncoder
+
+    return MultiVectorEncoder(str(bert), device="cpu")
+
+
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory):
+    return small_data.write_pages(tmp_path_factory.mktemp("data") / "pages")
+
+
+@pytest.fixture(scope="session")
+def texts(tmp_path_factory):
+    return small_data.write_texts(tmp_path_factory.mktemp("data") / "texts")
+
+
+@pytest.fixture(scope="session")
+def colpali_engine():
+    """Make colpali-engine importable where torchvision's wheel does not fit torch."""
+    pytest.importorskip("colpali_engine.utils", reason="needs colpali-engine", exc_type=ImportError)
+    declare()
+
+
+@pytest.fixture(scope="session")
+def colqwen(models, colpali_engine):
+    """Return the folder of a random ColQwen3.5."""
+    from tests.vidore.tiny_colqwen import save_tiny_colqwen
+
+    folder = models / "colqwen"
+    save_tiny_colqwen(folder)
+    return folder
