@@ -1,6 +1,6 @@
 """Train word vectors on the sample's markdown, with a score every 40 steps.
 
-    python examples/dense_text.py [output_dir]
+python examples/dense_text.py [output_dir]
 """
 
 import sys
@@ -41,7 +41,9 @@ def main(output_dir: str) -> None:
     """Train, and print the score before and after."""
     texts = list(sample_pages()["text"])
     pairs = passages(texts, per_page=16, n_words=12, seed=SEED)
-    train = Dataset.from_dict({"query": [q for q, _ in pairs], "page": [texts[n] for _, n in pairs]})
+    train = Dataset.from_dict(
+        {"query": [q for q, _ in pairs], "page": [texts[n] for _, n in pairs]}
+    )
     model = word_vectors(texts)
     evaluator = NanoViDoReV3Evaluator("markdown", data="sample")
     before = evaluator(model)[evaluator.primary_metric]

@@ -1,6 +1,6 @@
 """Train a small CLIP on the sample's page images, with a score every 125 steps.
 
-    python examples/multimodal.py [output_dir]
+python examples/multimodal.py [output_dir]
 """
 
 import sys

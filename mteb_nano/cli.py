@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from mteb_nano import __version__
 from mteb_nano.commands import check, data, demo, run
 from mteb_nano.errors import UserError
+from mteb_nano.report import commands as report
 
 _EXAMPLES = """examples:
   mteb-nano demo                                         both benchmarks on the embedded sample
@@ -16,6 +17,8 @@ _EXAMPLES = """examples:
   mteb-nano run --data MY_DATASET -m MODEL               a folder that the builders made
   mteb-nano data                                         what would be read, and is it complete
   mteb-nano check MY_DATASET                             every fault of a dataset folder
+  mteb-nano report results                               tables with intervals, for a model card
+  mteb-nano compare results MODEL_A MODEL_B              paired, on the same queries
 """
 
 
@@ -31,6 +34,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for module in (demo, run, data, check):
         module.add_parser(commands)
+    report.add_parsers(commands)
     return parser
 
 

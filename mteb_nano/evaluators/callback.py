@@ -67,9 +67,7 @@ class NanoEvalCallback(TrainerCallback):
         if metrics is not None:
             metrics.update(scores)
 
-    def on_step_end(
-        self, args: Any, state: Any, control: Any, *, model: Any, **_: Any
-    ) -> None:
+    def on_step_end(self, args: Any, state: Any, control: Any, *, model: Any, **_: Any) -> None:
         """Evaluate after each `eval_steps` steps."""
         del control
         if self._eval_steps and state.global_step % self._eval_steps == 0:

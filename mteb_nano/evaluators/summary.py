@@ -46,9 +46,7 @@ def fitting(groups: Sequence[Shown]) -> tuple[Shown, ...]:
     return tuple(kept)
 
 
-def summary(
-    scores: Mapping[str, Mapping[str, float]], shown: Sequence[Shown]
-) -> tuple[float, ...]:
+def summary(scores: Mapping[str, Mapping[str, float]], shown: Sequence[Shown]) -> tuple[float, ...]:
     """Return the mean, the limits of its 95% interval, and the mean of each group.
 
     The mean is that of the subsets' means, as mteb's main score is; its interval is the report's.

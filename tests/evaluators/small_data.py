@@ -31,7 +31,9 @@ def page_tables(n_pages: int = 12, n_queries: int = 4) -> dict[str, dict]:
     corpus = {
         "_id": pages,
         "image": [{"bytes": png(i), "path": None} for i in range(n_pages)],
-        "markdown": [f"page {i} is about {'north south east west'.split()[i % 4]}" for i in range(n_pages)],
+        "markdown": [
+            f"page {i} is about {'north south east west'.split()[i % 4]}" for i in range(n_pages)
+        ],
         "source_dataset": [source_of[page] for page in pages],
         "source_corpus_id": [str(i) for i in range(n_pages)],
         "is_judged": [True] * n_pages,
@@ -51,7 +53,12 @@ def page_tables(n_pages: int = 12, n_queries: int = 4) -> dict[str, dict]:
         for j, page in enumerate(p for p in pages if source_of[p] == query.split("-")[0])
         if j in (i % 4, (i + 1) % 4)
     ]
-    qrels = {name: list(c) for name, c in zip(("query_id", "corpus_id", "score"), zip(*judged, strict=True), strict=True)}
+    qrels = {
+        name: list(c)
+        for name, c in zip(
+            ("query_id", "corpus_id", "score"), zip(*judged, strict=True), strict=True
+        )
+    }
     return {"corpus": corpus, "queries": queries, "qrels": qrels}
 
 
@@ -76,7 +83,11 @@ def write_pages(out, tables=None, *, drop=(), **manifest):
             data = data.cast_column(name, feature)
         data.to_parquet(path)
 
-    parts = {"corpus": corpus, "queries": pa.table(tables["queries"]), "qrels": pa.table(tables["qrels"])}
+    parts = {
+        "corpus": corpus,
+        "queries": pa.table(tables["queries"]),
+        "qrels": pa.table(tables["qrels"]),
+    }
     files = {f"{part}/test-00000-of-00001.parquet": table for part, table in parts.items()}
     return write_dataset(out, manifest=fields, tables=files, card=CARD)
 
@@ -101,7 +112,11 @@ def write_texts(out, *, languages=("de", "fr"), settings=("dpi120_font10", "dpi3
         }
         for columns in rows.values():
             columns["ocr_text"] = [text.replace("a", noise) for text in columns["clean_text"]]
-        rows["qrels"] = {"query_id": ["q0", "q1", "q2"], "corpus_id": ["d0", "d1", "d2"], "score": [1] * 3}
+        rows["qrels"] = {
+            "query_id": ["q0", "q1", "q2"],
+            "corpus_id": ["d0", "d1", "d2"],
+            "score": [1] * 3,
+        }
         for part, columns in rows.items():
             files[f"data/{lang}_{setting}_{part}/test-00000-of-00001.parquet"] = pa.table(columns)
     return write_dataset(out, manifest=fields, tables=files, card=CARD)

@@ -106,7 +106,10 @@ class Pixels:
         return np.stack([embed(text=text) for text in texts])
 
     def encode_pages(self, pages, batch_size):
-        keyed = [p if isinstance(p, dict) else {"text" if isinstance(p, str) else "image": p} for p in pages]
+        keyed = [
+            p if isinstance(p, dict) else {"text" if isinstance(p, str) else "image": p}
+            for p in pages
+        ]
         return np.stack([embed(**page) for page in keyed])
 
 
@@ -126,5 +129,7 @@ class ForMteb(AbsEncoder):
         rows = []
         for batch in inputs:
             columns = {name: batch[name] for name in ("image", "text") if name in batch}
-            rows += [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+            rows += [
+                dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+            ]
         return np.stack([embed(**row) for row in rows])

@@ -149,6 +149,7 @@ def test_a_part_has_a_name_of_its_own(arguments, name, n_pages, n_queries, pages
 
 def test_a_part_is_the_same_every_time(pages):
     """Which queries and pages are left is no matter of order or run."""
+
     def ids(**arguments):
         (search,) = NanoViDoReV3Evaluator("markdown", data=pages, **arguments).material.searches
         return list(search.documents["id"]), [asked.ids for asked in search.asked]
