@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+import os
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -42,6 +43,7 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run every model on every task that it can read, and print two tables."""
+    os.environ["TQDM_DISABLE"] = "1"  # read at import: the bars of four libraries would interleave
     import datasets
     from rich.console import Console
 
