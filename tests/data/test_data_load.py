@@ -365,3 +365,30 @@ def test_a_folder_that_claims_the_published_name_is_held_to_its_counts(tmp_path)
     told = "\n".join(faults_at_load(folder))
     assert "de_corpus: 12, the published dataset has 2,000" in told
     assert "en_queries: 6, the published dataset has about 800" in told
+
+
+@pytest.mark.parametrize("mode", ["markdown", "image+markdown"])
+def test_markdown_that_is_not_utf8_is_one_line(tmp_path, mode):
+    """Parquet lets text columns hold any bytes; both ways of reading say so."""
+    rows = generate.page_rows(TWO_SOURCES)
+    folder = generate.write(tmp_path / "d", rows, manifest=None)
+    row = catalog.from_manifest(generate.page_manifest(rows), folder)
+    path = folder / generate.FILE.format(config="corpus")
+    table = pq.read_table(path)
+    raw = pa.array([b"\xff\xfe"] * len(table))
+    text = pa.Array.from_buffers(pa.string(), len(table), raw.buffers())
+    index = table.column_names.index("markdown")
+    pq.write_table(table.set_column(index, "markdown", text), path)
+    with pytest.raises(UserError) as caught:
+        load.load_pages(row, mode, ["hr"])
+    told = str(caught.value).splitlines()
+    assert len(told) == 2
+    assert str(folder / "corpus") in told[1]
+    assert "UTF" in told[1].upper() or "utf" in told[1]
+
+
+def test_a_pipe_among_the_files_is_not_waited_for(texts):
+    """Opening a named pipe would hang for ever; it is no file of the dataset."""
+    os.mkfifo(texts / "data/de_dpi120_font10_corpus/test-00001-of-00002.parquet")
+    row = row_of(texts)
+    assert load.load_ocr(row, row.subsets)
