@@ -153,7 +153,7 @@ def _mapped(files: Sequence[Path], needed: Sequence[str]) -> datasets.Dataset:
     """Return columns through the library's memory-mapped cache: page images are gigabytes."""
     spelled = tables.spelled(files, "corpus", needed)
     # The library knows a cached copy by the files' times alone, which `cp -p` and `tar` keep.
-    digest = hashlib.sha256("".join(map(manifest.sha256_of, files)).encode()).hexdigest()
+    digest = hashlib.sha256("".join(map(manifest.known_sha256, files)).encode()).hexdigest()
     try:
         pages = datasets.Dataset.from_parquet(
             [str(f) for f in files],

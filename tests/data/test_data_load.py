@@ -199,6 +199,24 @@ def test_each_text_file_is_read_once_and_hashed_once(texts, opened):
     assert set(data.values()) == {2}
 
 
+def test_a_page_corpus_is_hashed_once_for_all_tasks(pages, monkeypatch):
+    """Three tasks read one corpus of gigabytes: its hash is computed once, and again if changed."""
+    hashed = []
+    real = manifest.sha256_of
+    monkeypatch.setattr(manifest, "sha256_of", lambda path: hashed.append(path.name) or real(path))
+    row = row_of(pages)
+    for mode in read.PAGE_COLUMNS:
+        load.load_pages(row, mode, ["hr"])
+    assert len(hashed) == 3  # corpus, queries, qrels
+    path = pages / generate.FILE.format(config="corpus")
+    stat = path.stat()
+    content = bytearray(path.read_bytes())
+    content[100] ^= 1
+    path.write_bytes(content)
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert any("sha256 is not the manifest's" in line for line in manifest.verify_files(pages))
+
+
 def test_loading_one_language_touches_no_other(texts, opened):
     """A run of one language neither reads nor hashes the others, which may not be downloaded."""
     row = row_of(texts)
