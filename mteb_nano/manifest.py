@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,21 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def known_sha256(path: Path) -> str:
+    """Return the sha256 of a file's content, computed once in this process while it is unchanged.
+
+    Loading asks for a page corpus's hash twice for each task, and that file is gigabytes.
+    """
+    state = path.stat()
+    # Unlike the time of the content, the time of the change (ctime) cannot be set by `cp -p`.
+    return _sha256_at(path, state.st_ino, state.st_size, state.st_ctime_ns)
+
+
+@lru_cache(maxsize=256)
+def _sha256_at(path: Path, *_state: int) -> str:
+    return sha256_of(path)
+
+
 def file_entry(path: Path) -> dict[str, str | int]:
     """Return what the manifest's `files` says of one file."""
     return {"sha256": sha256_of(path), "bytes": path.stat().st_size}
@@ -186,6 +202,6 @@ def _content_fault(path: Path, entry: Mapping[str, Any]) -> str | None:
     size = path.stat().st_size
     if size != entry["bytes"]:
         return f"{size} bytes, the manifest says {entry['bytes']}"
-    if sha256_of(path) != entry["sha256"]:
+    if known_sha256(path) != entry["sha256"]:
         return "sha256 is not the manifest's; fetch or build the file again"
     return None

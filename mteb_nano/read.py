@@ -137,7 +137,8 @@ def _read_corpus(folder: Path, mode: PageMode) -> tuple[Columns, datasets.Datase
     files = config_files(folder, "corpus")
     if "image" in mode:
         pages = _mapped(files, needed)
-        columns = {name: list(pages[name]) for name in needed if name != "image"}
+        texts = pages.data
+        columns = {name: texts.column(name).to_pylist() for name in needed if name != "image"}
     else:
         table = tables.read_table(files, "corpus", needed=needed)
         columns = {name: tables.values(table, name) for name in needed}
@@ -152,7 +153,7 @@ def _mapped(files: Sequence[Path], needed: Sequence[str]) -> datasets.Dataset:
     """Return columns through the library's memory-mapped cache: page images are gigabytes."""
     spelled = tables.spelled(files, "corpus", needed)
     # The library knows a cached copy by the files' times alone, which `cp -p` and `tar` keep.
-    digest = hashlib.sha256("".join(map(manifest.sha256_of, files)).encode()).hexdigest()
+    digest = hashlib.sha256("".join(map(manifest.known_sha256, files)).encode()).hexdigest()
     try:
         pages = datasets.Dataset.from_parquet(
             [str(f) for f in files],
@@ -161,6 +162,8 @@ def _mapped(files: Sequence[Path], needed: Sequence[str]) -> datasets.Dataset:
             config_name=f"pages-{digest[:32]}",
         )
         pages = pages.rename_columns({old: new for old, new in spelled.items() if old != new})
+        for name in set(spelled.values()) - {"image"}:
+            pages.data.column(name).validate(full=True)  # text that is not UTF-8 fails here
     except (datasets.exceptions.DatasetGenerationError, pa.ArrowException, OSError) as error:
         cause = error.__cause__ or error
         reason = (str(cause).splitlines() or [type(cause).__name__])[0]

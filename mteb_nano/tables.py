@@ -54,10 +54,12 @@ def find_files(folder: Path, config: str) -> list[Path]:
     usual = [f"{config}/*", f"{config}/test/*", f"data/{config}/*", f"data/{config}-*"]
     for patterns in [named] if named else [[pattern] for pattern in usual]:
         found = {p for pattern in patterns for p in _matches(folder, pattern)}
-        in_split = [p for p in found if not _OTHER_SPLIT.match(p.name)]
+        # A named pipe would be waited for; a broken link is left, to be told by its name.
+        files = [p for p in found if p.is_file() or p.is_symlink()]
+        in_split = [p for p in files if not _OTHER_SPLIT.match(p.name)]
         for suffix in DATA_SUFFIXES:
-            if files := sorted(p for p in in_split if p.suffix == suffix):
-                return files
+            if of_format := sorted(p for p in in_split if p.suffix == suffix):
+                return of_format
     return []
 
 

@@ -199,6 +199,24 @@ def test_each_text_file_is_read_once_and_hashed_once(texts, opened):
     assert set(data.values()) == {2}
 
 
+def test_a_page_corpus_is_hashed_once_for_all_tasks(pages, monkeypatch):
+    """Three tasks read one corpus of gigabytes: its hash is computed once, and again if changed."""
+    hashed = []
+    real = manifest.sha256_of
+    monkeypatch.setattr(manifest, "sha256_of", lambda path: hashed.append(path.name) or real(path))
+    row = row_of(pages)
+    for mode in read.PAGE_COLUMNS:
+        load.load_pages(row, mode, ["hr"])
+    assert len(hashed) == 3  # corpus, queries, qrels
+    path = pages / generate.FILE.format(config="corpus")
+    stat = path.stat()
+    content = bytearray(path.read_bytes())
+    content[100] ^= 1
+    path.write_bytes(content)
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert any("sha256 is not the manifest's" in line for line in manifest.verify_files(pages))
+
+
 def test_loading_one_language_touches_no_other(texts, opened):
     """A run of one language neither reads nor hashes the others, which may not be downloaded."""
     row = row_of(texts)
@@ -365,3 +383,31 @@ def test_a_folder_that_claims_the_published_name_is_held_to_its_counts(tmp_path)
     told = "\n".join(faults_at_load(folder))
     assert "de_corpus: 12, the published dataset has 2,000" in told
     assert "en_queries: 6, the published dataset has about 800" in told
+
+
+@pytest.mark.parametrize("mode", ["markdown", "image+markdown"])
+def test_markdown_that_is_not_utf8_is_one_line(tmp_path, mode):
+    """Parquet lets text columns hold any bytes; both ways of reading say so."""
+    rows = generate.page_rows(TWO_SOURCES)
+    folder = generate.write(tmp_path / "d", rows, manifest=None)
+    row = catalog.from_manifest(generate.page_manifest(rows), folder)
+    path = folder / generate.FILE.format(config="corpus")
+    table = pq.read_table(path)
+    raw = pa.array([b"\xff\xfe"] * len(table))
+    text = pa.Array.from_buffers(pa.string(), len(table), raw.buffers())
+    index = table.column_names.index("markdown")
+    pq.write_table(table.set_column(index, "markdown", text), path)
+    with pytest.raises(UserError) as caught:
+        load.load_pages(row, mode, ["hr"])
+    told = str(caught.value).splitlines()
+    assert len(told) == 2
+    assert str(folder / "corpus") in told[1]
+    assert "UTF" in told[1].upper() or "utf" in told[1]
+
+
+def test_a_pipe_among_the_files_is_not_waited_for(texts):
+    """Opening a named pipe would hang for ever; it is no file of the dataset."""
+    (texts / "README.md").unlink()  # it names files; without it, folders are looked through
+    os.mkfifo(texts / "data/de_dpi120_font10_corpus/test-00001-of-00002.parquet")
+    row = row_of(texts)
+    assert load.load_ocr(row, row.subsets)
