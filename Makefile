@@ -37,7 +37,7 @@ test: check debian-test  ## format, lint, types, then all tests
 check: $(VENV)/dev.stamp  ## format, lint, types
 	@$(bin)/ruff format --check .
 	@$(bin)/ruff check .
-	@$(bin)/pyrefly check
+	@$(bin)/pyrefly check --python-interpreter-path $(bin)/python
 
 format: $(VENV)/dev.stamp  ## put the code into shape
 	@$(bin)/ruff format .

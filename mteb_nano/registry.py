@@ -1,14 +1,14 @@
 """Put our tasks, benchmarks and models into mteb's registries.
 
-The only file that touches mteb's private names (in `register`); `tests/test_registry.py` holds
-mteb to what is assumed here. The other functions are called by the start-up hook, each with the
-module of mteb that has just been executed, and add to what that module is scanned for.
+The only file that touches mteb's private names (in `register`); `tests/packaging/test_contract.py`
+holds mteb to what is assumed here. The other functions are called by the start-up hook, each with
+the module of mteb that has just been executed, and add to what that module is scanned for.
 """
 
 import functools
 import logging
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -31,45 +31,29 @@ def tasks() -> tuple[type[Any], ...]:
     return (*published, *folder_tasks.sample_tasks(), *folder_tasks.tasks_from_environment())
 
 
+def after_import(module: ModuleType, function: str | None) -> None:
+    """Call a function of this file; the start-up hook's way in.
+
+    If a module of ours was imported before mteb, mteb comes in the midst of it, when our classes
+    are half made. Then nothing is done before that module is whole, and all of it then.
+
+    Args:
+        module: The module that has just been executed.
+        function: The name of the function that takes it; None for a module of ours that was
+            imported before mteb and has brought it in.
+    """
+    if _half_imported(but=module):
+        return
+    if function is None:
+        register()
+    else:
+        globals()[function](module)
+
+
 def add_tasks(module: ModuleType) -> None:
     """Set our task classes on `mteb.tasks`."""
-    if _half_imported():
-        return  # `add_tasks_later` follows
     for task in _new(tasks(), dict(_tasks_of_mteb(module))):
         setattr(module, task.__name__, task)
-
-
-def add_tasks_later(module: ModuleType) -> None:
-    """Let `mteb.get_tasks` register our tasks when it is first asked, if the hook could not.
-
-    That is so when one of our modules was imported before mteb: mteb then comes in the middle of
-    that import, when our classes are half made.
-    """
-    if not _half_imported():
-        return
-    originals = {name: getattr(module, name) for name in ("get_task", "get_tasks")}
-
-    def once() -> None:
-        # mteb asks too, while it is imported.
-        if not _half_imported() and not _is_initializing(sys.modules["mteb"]):
-            for name, function in originals.items():
-                setattr(module, name, function)
-            pending.clear()
-            register()
-
-    pending = [once]
-
-    def asking(function: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(function)
-        def asked(*args: Any, **kwargs: Any) -> Any:
-            if pending:
-                pending[0]()
-            return function(*args, **kwargs)
-
-        return asked
-
-    for name, function in originals.items():
-        setattr(module, name, asking(function))
 
 
 def add_benchmarks(module: ModuleType) -> None:
@@ -85,8 +69,6 @@ def add_benchmarks(module: ModuleType) -> None:
 
 def add_models(module: ModuleType) -> None:
     """Add our models to `MODEL_REGISTRY`."""
-    if _half_imported():
-        return  # `register` follows
     from mteb_nano.models import models
 
     for meta in models():
@@ -155,13 +137,10 @@ def _new(classes: Iterable[type[Any]], taken: Mapping[str, type]) -> list[type[A
     return list(new.values())
 
 
-def _half_imported() -> bool:
-    """Return whether a module of ours is in the middle of its import."""
-    return any(_is_initializing(m) for n, m in sys.modules.items() if n.startswith("mteb_nano."))
-
-
-def _is_initializing(module: ModuleType) -> bool:
-    return getattr(module.__spec__, "_initializing", False)
+def _half_imported(but: ModuleType) -> bool:
+    """Return whether a module of ours, but that one, is in the middle of its import."""
+    ours = [m for name, m in sys.modules.items() if name.startswith("mteb_nano.") and m is not but]
+    return any(getattr(module.__spec__, "_initializing", False) for module in ours)
 
 
 def register() -> None:

