@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,12 @@ from builders.ocr_mldr import card
 from builders.ocr_mldr.assemble import Rates, Recognized, qrels_table, write_texts
 from builders.ocr_mldr.glyphs import describe_missing, glyphs_of, missing_glyphs
 from builders.ocr_mldr.models import find_models
-from builders.ocr_mldr.options import MLDR, MLDR_REVISION, Options
+from builders.ocr_mldr.options import MLDR, MLDR_REVISION, SHARD_SENTENCES, Options
 from builders.ocr_mldr.plan import KINDS, Plan, make_plan
 from builders.ocr_mldr.progress import Progress
 from builders.ocr_mldr.recipes import Setting
 from builders.ocr_mldr.recognize import OcrEngine
-from builders.ocr_mldr.shards import EngineSpec, ShardMaker, recognize_shard
+from builders.ocr_mldr.shards import EngineSpec, ShardMaker, recognize_shard, versions_of
 from builders.ocr_mldr.sources import open_source
 from mteb_nano.errors import UserError
 from mteb_nano.manifest import dump_manifest, read_manifest, verify_files
@@ -39,7 +39,7 @@ class Build:
     maker: ShardMaker
     opened: OcrEngine
     made_from: dict[str, Any]
-    missing: dict[str, list[str]]
+    missing: dict[str, dict[str, Any]]
     keys: dict[Cell, list[str]] = field(default_factory=dict)
 
     @property
@@ -141,17 +141,27 @@ def _open_engine(options: Options) -> tuple[EngineSpec, OcrEngine]:
         found = find_models(options.langs, options.recipe, folder=options.tessdata)
         models = tuple(sorted(found.items()))
     spec = EngineSpec(options.recipe, models, options.ocr_engine)
-    return spec, spec.open()
+    engine = spec.open()
+    return replace(spec, versions=tuple(versions_of(engine).items())), engine
 
 
-def _check_glyphs(plans: Mapping[str, Plan], options: Options) -> dict[str, list[str]]:
+def _check_glyphs(plans: Mapping[str, Plan], options: Options) -> dict[str, dict[str, Any]]:
     font = options.recipe.font_path
     missing = {lang: sorted(missing_glyphs(plan.characters, font)) for lang, plan in plans.items()}
     if options.on_missing_glyph == "error":
         faults = [describe_missing(c, font, lang) for lang, c in missing.items() if c]
         if faults:
             raise UserError("\n".join(faults))
-    return {lang: characters for lang, characters in missing.items() if characters}
+    return {
+        lang: {"characters": characters, "sentences": _n_with(set(characters), plans[lang])}
+        for lang, characters in missing.items()
+        if characters
+    }
+
+
+def _n_with(characters: set[str], plan: Plan) -> int:
+    shards = plan.shards(SHARD_SENTENCES)
+    return sum(not characters.isdisjoint(sentence) for shard in shards for sentence in shard)
 
 
 def _is_built(out: Path, manifest: Mapping[str, Any]) -> bool:

@@ -32,7 +32,7 @@ def manifest(
     counts: Mapping[str, Mapping[str, int]],
     made_from: Mapping[str, Any],
     engine: Mapping[str, Any],
-    missing: Mapping[str, list[str]],
+    missing: Mapping[str, Any],
     grades: Iterable[int],
 ) -> dict[str, Any]:
     """Return the manifest but for `cer` and `files`."""
@@ -61,6 +61,7 @@ def manifest(
             **drawing_versions(),
             "font_sha256": font_sha256(options.recipe.font_path),
             "ocr": dict(engine),
+            "numpy": importlib.metadata.version("numpy"),
             "sentencex": importlib.metadata.version("sentencex"),
             "rapidfuzz": importlib.metadata.version("rapidfuzz"),
             "pyarrow": importlib.metadata.version("pyarrow"),
@@ -91,11 +92,12 @@ def summary(manifest: Mapping[str, Any]) -> Iterable[str]:
                 f"{lang} {setting} {kind}: nothing was read from {found['empty_sentences']} "
                 f"sentences and {found['empty_texts']} whole texts; they stay empty"
             )
-    for lang, characters in manifest["recipe"]["missing_glyphs"].items():
+    for lang, missing in manifest["recipe"]["missing_glyphs"].items():
         how = manifest["recipe"]["on_missing_glyph"]
+        characters = missing["characters"]
         yield (
-            f"{lang}: the font lacks {len(characters)} characters ({how}): "
-            f"{' '.join(characters[:20])}"
+            f"{lang}: the font lacks {len(characters)} characters of {missing['sentences']} "
+            f"distinct sentences ({how}): {' '.join(characters[:20])}"
         )
     for model in manifest["tools"]["ocr"].get("models", {}).items():
         if not model[1]["is_the_recipes"]:

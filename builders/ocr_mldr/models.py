@@ -150,6 +150,12 @@ def _find(
     return Model(code, path, model_set, _sha256(path), expected)
 
 
+def has_model(code: str, model_set: ModelSet, sha256: str) -> bool:
+    """Return whether the system or the cache has a language file with this checksum."""
+    paths = (f / f"{code}.traineddata" for f in (*_system_folders(), _cache(model_set)))
+    return any(path.is_file() and _sha256(path) == sha256 for path in paths)
+
+
 def _cache(model_set: ModelSet) -> Path:
     return Path(pooch.os_cache("mteb-nano")) / f"tessdata-{model_set}"
 

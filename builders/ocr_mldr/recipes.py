@@ -113,7 +113,8 @@ class Recipe:
 
     def as_dict(self) -> dict[str, Any]:
         """Return every number, for the manifest and for the keys of shards."""
-        return {**asdict(self), "models": dict(self.models)}
+        # The name of the font, not its place: its checksum goes beside it.
+        return {**asdict(self), "font": Path(self.font).name, "models": dict(self.models)}
 
 
 _PLAIN = (Setting(120, 10), Setting(130, 10), Setting(300, 12))

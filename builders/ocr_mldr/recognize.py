@@ -12,6 +12,7 @@ from PIL import Image
 from builders.ocr_mldr.models import Model
 from builders.ocr_mldr.recipes import Recipe
 from mteb_nano.errors import UserError
+from mteb_nano.manifest import sha256_of
 
 
 @runtime_checkable
@@ -80,6 +81,11 @@ class TesseractEngine:
         if self._api is not None:
             self._api.End()  # one open language: five of them would hold 300 MB
         model = self._models[lang]
+        if not model.path.is_file() or sha256_of(model.path) != model.sha256:
+            raise UserError(
+                f"{model.path}: is not, on this machine, the file that the build was started with "
+                f"(sha256 {model.sha256})"
+            )
         try:
             self._api = self._tesserocr.PyTessBaseAPI(
                 path=f"{model.path.parent}{os.sep}",

@@ -24,23 +24,35 @@ from mteb_nano.manifest import sha256_of
 
 @dataclass(frozen=True)
 class EngineSpec:
-    """What a worker opens: Tesseract with these models, or `custom`, a `module:name`."""
+    """What a worker opens: Tesseract with these models, or `custom`, a `module:name`.
+
+    Attributes:
+        versions: Of what draws and reads, where the build was started; a worker on another machine
+            must have the same, since they are in the names of its shards.
+    """
 
     recipe: Recipe
     models: tuple[tuple[str, Model], ...] = ()
     custom: str | None = None
+    versions: tuple[tuple[str, str | None], ...] = ()
 
     def open(self) -> OcrEngine:
         """Return the engine, opened.
 
         Raises:
-            UserError: It cannot be opened, or has not the two methods of an engine.
+            UserError: It cannot be opened, has not the two methods of an engine, or another
+                version than the build was started with.
         """
         if self.custom is None:
-            return TesseractEngine(dict(self.models), self.recipe)
-        engine = load_engine_class(self.custom)()
+            engine: OcrEngine = TesseractEngine(dict(self.models), self.recipe)
+        else:
+            engine = load_engine_class(self.custom)()
         if not isinstance(engine, OcrEngine):
             raise UserError(f"OCR engine {self.custom!r}: expected the methods read and describe")
+        here = versions_of(engine)
+        other = [f"{k} {here.get(k)}, not {v}" for k, v in self.versions if here.get(k) != v]
+        if other:
+            raise UserError(f"a worker has other versions than the build: {', '.join(other)}")
         return engine
 
 
@@ -113,6 +125,11 @@ class ShardMaker:
             "on_missing_glyph": self.on_missing_glyph,
         }
         return json.dumps(parts, sort_keys=True, default=str).encode()
+
+
+def versions_of(engine: OcrEngine) -> dict[str, str | None]:
+    """Return the versions that an image's pixels and its text depend on."""
+    return {**drawing_versions(), "tesseract": engine.describe().get("tesseract")}
 
 
 def drawing_versions() -> dict[str, str | None]:

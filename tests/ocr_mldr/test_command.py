@@ -251,7 +251,9 @@ def test_unread_texts_stay_empty_and_are_counted(tmp_path):
     manifest = read_manifest(tmp_path / "out")
     told = manifest["cer"]["de"]["dpi120_font10"]["corpus"]
     assert (told["empty_texts"], told["empty_sentences"]) == (1, 2)
-    assert manifest["recipe"]["missing_glyphs"] == {"de": ["日", "本", "語"]}
+    assert manifest["recipe"]["missing_glyphs"] == {
+        "de": {"characters": ["日", "本", "語"], "sentences": 2}
+    }
 
 
 def test_other_model_files_are_told_in_the_manifest(source, tmp_path):

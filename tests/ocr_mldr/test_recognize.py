@@ -16,7 +16,9 @@ from builders.ocr_mldr.recognize import (
 )
 from builders.ocr_mldr.render import renderer
 from builders.ocr_mldr.sentences import split_sentences
+from builders.ocr_mldr.shards import EngineSpec
 from mteb_nano.errors import UserError
+from mteb_nano.manifest import sha256_of
 from tests.ocr_mldr.ocr_cases import GERMAN, environment
 
 
@@ -66,10 +68,27 @@ def test_a_language_that_was_not_opened_is_refused(engine):
 def test_a_damaged_language_file_is_named(tmp_path):
     """Tesseract's own error has no name in it."""
     (tmp_path / "deu.traineddata").write_bytes(b"not a model")
-    model = Model("deu", tmp_path / "deu.traineddata", "fast", "0", None)
+    path = tmp_path / "deu.traineddata"
+    model = Model("deu", path, "fast", sha256_of(path), None)
     broken = TesseractEngine({"de": model}, FAST)
     with pytest.raises(UserError, match=r"deu\.traineddata: Tesseract cannot read it"):
         broken.read(images()[0], "de")
+
+
+def test_another_file_than_the_build_began_with_is_refused(tmp_path):
+    """On a node of a cluster the same path may hold another file: other text, under one name."""
+    (tmp_path / "deu.traineddata").write_bytes(b"another model")
+    model = Model("deu", tmp_path / "deu.traineddata", "fast", "0" * 64, None)
+    with pytest.raises(UserError, match="is not, on this machine, the file"):
+        TesseractEngine({"de": model}, FAST).read(images()[0], "de")
+
+
+def test_a_worker_with_other_versions_is_refused():
+    """Shards are named by versions, so that each must have been made by them."""
+    models = tuple(find_models(["de"], FAST).items())
+    spec = EngineSpec(FAST, models, versions=(("tesseract", "4.1.1"),))
+    with pytest.raises(UserError, match=r"other versions than the build: tesseract 5.*not 4\.1\.1"):
+        spec.open()
 
 
 def test_a_missing_tesseract_says_what_to_install(tmp_path):
