@@ -44,6 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _build(options: argparse.Namespace) -> int:
     """Run all steps."""
     options.name = _task_name(options)
+    _check_out(options)
     sources = _sample_step(options)
     if options.dry_run:
         return 0
@@ -66,6 +67,7 @@ def _mine(options: argparse.Namespace) -> int:
 def _assemble(options: argparse.Namespace) -> int:
     """Fill the pool and write the dataset."""
     options.name = _task_name(options)
+    _check_out(options)
     return _assemble_step(options, _planned_sources(options))
 
 
@@ -189,6 +191,12 @@ def _task_name(options: argparse.Namespace) -> str:
     if not options.sources and options.command == "build":
         return "NanoViDoReV3"
     raise UserError("--name: give the new benchmark a name, such as --name OurReports")
+
+
+def _check_out(options: argparse.Namespace) -> None:
+    """Raise before anything costly is done if the dataset could not be written at the end."""
+    if options.out.exists() and not options.overwrite and any(options.out.iterdir()):
+        raise UserError(f"{options.out}: exists already; name another folder, or use --overwrite")
 
 
 def _work(options: argparse.Namespace) -> Path:

@@ -15,7 +15,7 @@ from mteb_nano.tables import find_files, spelled
 
 _STANDARD = {
     "corpus": ("id", "text", "source"),
-    "queries": ("id", "text", "source", "language"),
+    "queries": ("id", "text", "source"),
     "qrels": ("query", "document", "score"),
 }
 _PROVENANCE = {
@@ -23,7 +23,7 @@ _PROVENANCE = {
     "queries": ("source_query_id",),
     "qrels": (),
 }
-_OPTIONAL = ("source_query_group", "query_format")
+_OPTIONAL = ("language", "source_query_group", "query_format")
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Built:
 
     Attributes:
         pages: id, text, source, source_corpus_id, is_judged.
-        queries: id, text, source, language, source_query_id, and, where the data have them,
+        queries: id, text, source, source_query_id, and, where the data have them, language,
             source_query_group and query_format.
         qrels: (query id, page id) -> grade; the last one, where a pair comes twice.
         manifest: None where the folder has none.

@@ -2,7 +2,6 @@
 
 import argparse
 import hashlib
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from tqdm import tqdm
 
 from builders.vidore.colqwen import Encoder, Page, default_device, precision
 from builders.vidore.maxsim import MaxSim
@@ -64,7 +64,7 @@ class LateInteractionMiner:
         """Return (n_queries, n_pages) scores, computed in float32."""
         shards = self._shards(source)
         missing = [s for s in shards if read_shard(s.path, len(s.page_ids)) is None]
-        self._encode(source, missing, n_done=len(shards) - len(missing), n_all=len(shards))
+        self._encode(source, missing)
         max_sim = MaxSim(self._queries(source, query_ids), self._device)
         columns = []
         for shard in shards:
@@ -82,16 +82,24 @@ class LateInteractionMiner:
             shards.append(Shard(path, source.page_ids[start:stop]))
         return shards
 
-    def _encode(self, source: Source, shards: Sequence[Shard], *, n_done: int, n_all: int) -> None:
+    def _encode(self, source: Source, shards: Sequence[Shard]) -> None:
         """Write the shards."""
         jobs = ((shard, _pages_of(source, shard)) for shard in shards)
         encode = self._encode_here
         if self._options.engine == "ray" and shards:
             encode = self._ray_pool().encode
-        for n, (shard, content) in enumerate(encode(jobs), start=n_done + 1):
-            write_shard(shard.path, content)
-            if not self._options.quiet:
-                print(f"  {source.name}: {n} of {n_all} shards encoded", file=sys.stderr)
+        n_pages = len(source.page_ids)
+        n_left = sum(len(shard.page_ids) for shard in shards)
+        with tqdm(
+            total=n_pages,
+            initial=n_pages - n_left,
+            desc=source.name,
+            unit="page",
+            disable=self._options.quiet,
+        ) as progress:
+            for shard, content in encode(jobs):
+                write_shard(shard.path, content)
+                progress.update(len(shard.page_ids))
 
     def _encode_here(
         self, jobs: Iterator[tuple[Shard, Sequence[Page]]]

@@ -102,7 +102,8 @@ def _query_faults(built: Built, sources: Mapping[str, Source]) -> list[str]:
     faults = []
     for query in built.queries:
         original = sources[query["source"]].queries[query["source_query_id"]]
-        if (query["text"], query["language"]) != (original.text, original.language):
+        language = query.get("language", original.language)
+        if (query["text"], language) != (original.text, original.language):
             faults.append(f"query {query['source']} {original.id}: other text or language")
     return faults
 

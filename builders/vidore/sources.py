@@ -6,9 +6,10 @@ they stream by, and read again when they are needed.
 """
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -181,7 +182,7 @@ def _read_pages(name: str, folder: Path) -> dict[str, Any]:
                 tables.append(pa.Table.from_batches([batch]).drop_columns("image"))
     if not hashes:
         raise UserError(f"{name}: its corpus has no pages")
-    table = pa.concat_tables(tables)
+    table = _with_large_text(pa.concat_tables(tables))
     ids = [str(value) for value in table["corpus_id"].to_pylist()]
     _raise_faults(name, faults + _id_faults("corpus", "corpus_id", ids))
     order = sorted(range(len(ids)), key=lambda row: natural(ids[row]))
@@ -190,9 +191,15 @@ def _read_pages(name: str, folder: Path) -> dict[str, Any]:
         "ids": [ids[row] for row in order],
         "hashes": [hashes[row] for row in order],
         "groups": [groups[row] for row in order],
-        "markdown": pc.fill_null(table["markdown"].cast(pa.large_string()), ""),
+        "markdown": pc.fill_null(table["markdown"], ""),
         "extra": table.select(extra).to_pylist() if extra else [{} for _ in ids],
     }
+
+
+def _with_large_text(table: pa.Table) -> pa.Table:
+    """Return the table with 64-bit text offsets: together, texts may be longer than 2 GB."""
+    column = table.column_names.index("markdown")
+    return table.set_column(column, "markdown", table["markdown"].cast(pa.large_string()))
 
 
 def _image_bytes(image: pa.Scalar) -> bytes:
@@ -299,6 +306,6 @@ def _fingerprint(
         text_hash = hashlib.sha256(text.as_py().encode()).hexdigest()
         digest.update(f"p\x1f{page_id}\x1f{image_hash}\x1f{text_hash}\n".encode())
     for query in queries.values():
-        judged = sorted(qrels[query.id].items())
-        digest.update(f"q\x1f{query}\x1f{judged}\n".encode())
+        row = [*astuple(query), sorted(qrels[query.id].items())]
+        digest.update(f"q\x1f{json.dumps(row)}\n".encode())
     return digest.hexdigest()

@@ -110,6 +110,9 @@ def _grades(built: Built) -> Check:
 
 def _languages(built: Built) -> Check:
     """Languages differ by one query at most, in every source and in all."""
+    rule = "languages are as even as whole numbers allow"
+    if not all(query.get("language") for query in built.queries):
+        return Check(rule, None, "the queries do not say their language")
     spoken = {name: _source_languages(built, name) for name in built.sources}
     counts = {name: Counter(dict.fromkeys(spoken[name], 0)) for name in built.sources}
     for query in built.queries:
@@ -127,7 +130,7 @@ def _languages(built: Built) -> Check:
     ):
         faults.append(f"all sources together: {dict(sorted(total.items()))}")
     shown = ", ".join(f"{n} {language}" for language, n in sorted(total.items()))
-    return Check("languages are as even as whole numbers allow", faults, shown)
+    return Check(rule, faults, shown)
 
 
 def _source_languages(built: Built, name: str) -> list[str]:
@@ -140,7 +143,7 @@ def _formats(built: Built) -> Check:
     """Every format has its share of the source's queries, in all and in every language."""
     rule = "query formats keep the sources' shares"
     universe = {name: (_of(built, name) or {}).get("query_formats", {}) for name in built.sources}
-    if not all(universe.values()):
+    if not all(universe.values()) or not all(query.get("language") for query in built.queries):
         return Check(rule, None, "the sources' own shares are not in the folder")
     faults = []
     for name, shares in universe.items():

@@ -318,3 +318,13 @@ def test_image_that_does_not_decode(tmp_path, capsys):
     assert main(["--sources", *places, *OPTIONS, "--out", str(tmp_path / "out")]) == 2
     assert "a, page" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_existing_dataset_is_not_replaced_unasked(built, world, capsys):
+    """A second build into the same folder stops at once; --overwrite makes the same folder anew."""
+    command = ["--sources", *world[1], *OPTIONS, "--out", str(built)]
+    before = tree(built)
+    assert main(command) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert main([*command, "--overwrite"]) == 0
+    assert tree(built) == before

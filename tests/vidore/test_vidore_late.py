@@ -5,6 +5,7 @@ import io
 import json
 import subprocess
 import sys
+import time
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from builders.vidore.recipe import Recipe
 from builders.vidore.shards import pack_shard, read_shard, write_shard
 from builders.vidore.sources import read_source
 from mteb_nano.errors import UserError
+from tests.vidore.tiny_colqwen import save_tiny_colqwen
 from tests.vidore.universe import make_rows, write_source
 
 SIZES = [(64, 48), (120, 90), (48, 130), (128, 128), (90, 40)]
@@ -207,6 +209,31 @@ def test_command_with_ray_gives_the_same_bytes(tiny_colqwen, tmp_path, subproces
     about = json.loads(manifests[0])["recipe"]["miner"]
     assert about["model"] == "tiny-colqwen"  # the name of a folder, not where it lies
     assert about["revision"].startswith("local-")
+
+
+def test_wider_model_runs_the_same_way(declared_torchvision, source, tmp_path):
+    """The larger random model of the GPU test loads and scores, at a size that a CPU bears."""
+    save_tiny_colqwen(tmp_path / "model", width=2, layers=8)
+    found = make_miner(tmp_path / "model", tmp_path / "e").score(source, QUERIES)
+    assert np.isfinite(found).all()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_gpu_pages_per_second(declared_torchvision, tmp_path, capsys):
+    """A larger random model encodes on the GPU; the rate is printed, not judged."""
+    save_tiny_colqwen(tmp_path / "model", width=32, layers=32)
+    folder = write_pages(tmp_path / "made", n_pages=256)
+    source = read_source("made", folder, origin="made")
+    miner = make_miner(tmp_path / "model", tmp_path / "e", device="cuda", batch_size=32)
+    miner._load()
+    start = time.perf_counter()
+    found = miner.score(source, QUERIES)
+    with capsys.disabled():
+        print(
+            f"\n{256 / (time.perf_counter() - start):.0f} pages/s on {torch.cuda.get_device_name()}"
+        )
+    assert np.isfinite(found).all()
 
 
 @pytest.mark.gpu

@@ -2,8 +2,11 @@
 
 import io
 import json
+import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -129,31 +132,26 @@ def test_clean_text():
     assert clean_text("exam\ufffe\r\nple\x00 text\r\n") == "example text"
 
 
-def run_module(folder, command, env):
-    """Run `python -m command` in a folder, and fail with its own message."""
-    arguments = [sys.executable, "-m", *command.split()]
+def test_the_tutorial_as_written(documents, subprocess_env):
+    """The README's files and three commands, from PDFs to a result file of `mteb run`."""
+    readme = (Path(__file__).parents[2] / "builders/vidore/README.md").read_text()
+    queries, qrels, commands = re.findall(r"```(?:json|tsv|bash)\n(.*?)```", readme, re.DOTALL)[:3]
+    (documents / "queries.jsonl").write_text(queries)
+    (documents / "qrels.tsv").write_text(qrels)
+    bin_folder = str(Path(sys.executable).parent)  # where `python` and `mteb` are
+    path = os.pathsep.join([bin_folder, subprocess_env["PATH"]])
+    env = {**subprocess_env, "PATH": path, "MTEB_CACHE": "cache"}
     done = subprocess.run(
-        arguments, cwd=folder, env=env, capture_output=True, text=True, check=False
+        ["bash", "-e", "-c", commands],
+        cwd=documents,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
-
-
-def test_three_commands_from_pdfs_to_a_score(documents, subprocess_env):
-    """The tutorial: pages, builder, `mteb run`, as subprocesses."""
-    files = "--queries queries.jsonl --qrels qrels.tsv"
-    everything = "--queries-per-source all --pool-size all"
-    model = "mteb/baseline-bm25s"
-    run_module(
-        documents, f"builders.pages docs/annex.pdf docs/manual.pdf {files} --out s", subprocess_env
-    )
-    run_module(
-        documents,
-        f"builders.vidore --sources s {everything} --miner {model} --name Our --out our --quiet",
-        subprocess_env,
-    )
-    env = {**subprocess_env, "MTEB_NANO_DATA": "our", "MTEB_CACHE": "cache"}
-    run_module(documents, f"mteb run -t OurMarkdown -m {model} --output-folder results", env)
-    (result,) = (documents / "results").rglob("OurMarkdown.json")
+    assert len(commands.strip().splitlines()) == 3
+    (result,) = (documents / "results").rglob("OurManualsMarkdown.json")
     scores = json.loads(result.read_bytes())["scores"]["test"]
-    assert [row["hf_subset"] for row in scores] == ["s"]
+    assert [row["hf_subset"] for row in scores] == ["pages"]
     assert scores[0]["ndcg_at_10"] == pytest.approx(1.0, abs=0.2)

@@ -127,6 +127,27 @@ def test_names_of_sources(tmp_path):
         parse_origins(["vidore/vidore_v3_hr", "other/hr"])
 
 
+def test_hub_snapshot_is_read_at_its_commit(tmp_path, monkeypatch):
+    """A Hub id gives the snapshot in the cache, and the source records its commit."""
+    import huggingface_hub
+
+    commit = "c" * 40
+    cached = tmp_path / "datasets--vidore--vidore_v3_hr"
+    write_source(cached / "snapshots" / commit, make_rows(1))
+    (cached / "refs").mkdir()
+    (cached / "refs" / "main").write_text(commit)
+    download = huggingface_hub.snapshot_download
+    monkeypatch.setattr(
+        huggingface_hub,
+        "snapshot_download",
+        lambda *args, **more: download(*args, **more, cache_dir=tmp_path, local_files_only=True),
+    )
+    (source,) = read_sources(parse_origins(["vidore/vidore_v3_hr"])).values()
+    assert (source.name, source.origin, source.revision) == ("hr", "vidore/vidore_v3_hr", commit)
+    with pytest.raises(UserError, match="vidore/vidore_v3_it: cannot be fetched from the Hub"):
+        read_sources(parse_origins(["vidore/vidore_v3_it"]))
+
+
 def test_place_that_is_nothing(tmp_path):
     """A mistyped folder is not taken for a Hub id."""
     with pytest.raises(UserError, match="neither a folder"):

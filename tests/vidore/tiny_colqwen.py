@@ -13,14 +13,17 @@ SPECIAL = (
 )
 
 
-def save_tiny_colqwen(folder: Path, *, seed: int = 0) -> None:
-    """Write the model and its processor to a folder that `from_pretrained` loads."""
+def save_tiny_colqwen(folder: Path, *, seed: int = 0, width: int = 1, layers: int = 4) -> None:
+    """Write the model and its processor to a folder that `from_pretrained` loads.
+
+    `width` multiplies the hidden sizes; a quarter of the layers have full attention.
+    """
     import torch
     from colpali_engine.models import ColQwen3_5
 
     processor = _processor()
     torch.manual_seed(seed)
-    model = ColQwen3_5(_config(processor.tokenizer)).eval()
+    model = ColQwen3_5(_config(processor.tokenizer, width, layers)).eval()
     # With a bias of zero all tokens of a random model point the same way.
     torch.nn.init.normal_(model.custom_text_proj.bias, std=0.1)
     model.save_pretrained(folder)
@@ -63,23 +66,23 @@ def _tokenizer():
     )
 
 
-def _config(tokenizer):
+def _config(tokenizer, width, layers):
     from transformers.models.qwen3_5 import Qwen3_5Config
 
     ids = {token: tokenizer.convert_tokens_to_ids(token) for token in SPECIAL}
     config = Qwen3_5Config(
         text_config={
             "vocab_size": len(tokenizer) + 1,
-            "hidden_size": 64,
-            "intermediate_size": 96,
-            "num_hidden_layers": 4,  # three of linear attention, one of full attention
-            "num_attention_heads": 2,
+            "hidden_size": 64 * width,
+            "intermediate_size": 96 * width,
+            "num_hidden_layers": layers,  # of four, three of linear and one of full attention
+            "num_attention_heads": 2 * width,
             "num_key_value_heads": 1,
             "head_dim": 32,
             "linear_key_head_dim": 16,
             "linear_value_head_dim": 16,
-            "linear_num_key_heads": 2,
-            "linear_num_value_heads": 2,
+            "linear_num_key_heads": 2 * width,
+            "linear_num_value_heads": 2 * width,
             "max_position_embeddings": 4096,
             "rope_parameters": {
                 "rope_type": "default",
@@ -98,7 +101,7 @@ def _config(tokenizer):
             "patch_size": 8,
             "spatial_merge_size": 2,
             "temporal_patch_size": 2,
-            "out_hidden_size": 64,
+            "out_hidden_size": 64 * width,
             "num_position_embeddings": 256,
         },
         image_token_id=ids["<|image_pad|>"],
