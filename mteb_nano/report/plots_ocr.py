@@ -28,7 +28,7 @@ def plot_modes(board: Board, order: Sequence[Standing], resampling: Resampling) 
         return None
     settings = sorted(distinct(board, lambda cell: cell.setting), key=lambda s: (dpi_of(s) or 0, s))
     shown, title = best(order, f"{board.title}: nDCG@10 by scan quality and mode", _MAX_PANELS)
-    figure = new_figure(title, width=2 + 3 * len(shown))
+    figure = new_figure(title, width=max(7, 2 + 3 * len(shown)))
     for axes, s in _panels(figure, shown):
         for mode in MODES:
             found = [
@@ -57,7 +57,7 @@ def plot_error_rates(
     if not board.is_ocr or not rates:
         return None
     shown, title = best(order, f"{board.title}: nDCG@10 against character errors", _MAX_PANELS)
-    figure = new_figure(title, width=2 + 3 * len(shown))
+    figure = new_figure(title, width=max(7, 2 + 3 * len(shown)))
     n_points = 0
     for axes, s in _panels(figure, shown):
         for mode, kind in _NOISY_KIND.items():
