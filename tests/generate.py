@@ -15,7 +15,6 @@ from random import Random
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from PIL import Image, ImageDraw
 
 from builders.export import dataset_card, with_hub_features, write_dataset, write_parquet
@@ -60,7 +59,7 @@ def texts(
 ) -> Path:
     """Write an OCR dataset and return its folder; `overrides` are fields of the manifest."""
     rows = text_rows(languages, settings, n_documents, n_queries, seed=seed)
-    manifest = {**text_manifest(rows, name=name, languages=languages, settings=settings)}
+    manifest = text_manifest(rows, name=name, languages=languages, settings=settings)
     return write(folder, rows, manifest={**manifest, **overrides}, file="data/" + FILE)
 
 
@@ -89,7 +88,10 @@ def page_rows(
             query["query_format"] = FORMATS[place % len(FORMATS)]
             rows["queries"].append(query)
             grades = {found[(number + 1) % n_pages]["_id"]: 1, target["_id"]: 2}
-            rows["qrels"] += _qrels(query["_id"], grades)
+            rows["qrels"] += [
+                {"query_id": query["_id"], "corpus_id": page, "score": grade}
+                for page, grade in grades.items()
+            ]
     judged = {row["corpus_id"] for row in rows["qrels"]}
     for page in rows["corpus"]:
         page["is_judged"] = page["_id"] in judged
@@ -205,11 +207,6 @@ def table_of(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     return with_hub_features(table)
 
 
-def rewrite(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Put other rows in the place of a parquet file's."""
-    pq.write_table(table_of(rows), path)
-
-
 def with_number_ids(rows: Rows) -> Rows:
     """Return the rows with whole numbers for ids, the same number for the same id."""
     ids = sorted({row["_id"] for found in rows.values() for row in found if "_id" in row})
@@ -297,10 +294,6 @@ def _query(
         "source_dataset": source,
         "source_query_id": str(number),
     }
-
-
-def _qrels(query: str, grades: Mapping[str, int]) -> list[dict[str, Any]]:
-    return [{"query_id": query, "corpus_id": d, "score": s} for d, s in grades.items()]
 
 
 def _text(rng: Random, key: str, words: Sequence[str], pair: str) -> dict[str, Any]:

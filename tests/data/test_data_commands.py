@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.export import write_parquet
 from mteb_nano import catalog, cli
 from mteb_nano.commands import data
 from tests import generate
@@ -35,7 +36,7 @@ def test_sound_folders_pass(capsys, pages, texts):
 def test_every_fault_is_printed_and_the_status_is_2(capsys, texts):
     """A changed file is told by its hash and by what is wrong in it, beside a lost folder."""
     path = texts / "data/de_dpi120_font10_qrels/test-00000-of-00001.parquet"
-    generate.rewrite(path, [{"query_id": "q", "corpus_id": "d", "score": 1}])
+    write_parquet(generate.table_of([{"query_id": "q", "corpus_id": "d", "score": 1}]), path)
     shutil.rmtree(texts / "data/ru_dpi300_font12_corpus")
     status, lines, _ = check(capsys, texts)
     told = "\n".join(lines)
