@@ -81,11 +81,16 @@ def page_rows(
         rows["corpus"] += found
         for number in range(n_queries):
             target = found[number % n_pages]
-            query = _query(rng, source, number, target["markdown"].split(), vocabulary)
-            # Languages and formats go round over all queries, not within a source.
-            place = len(rows["queries"])
-            query["language"] = NANO_VIDORE_V3.query_languages[place % 6]
-            query["query_format"] = FORMATS[place % len(FORMATS)]
+            words = rng.sample(target["markdown"].split(), 3) + rng.sample(vocabulary, 2)
+            place = len(rows["queries"])  # languages and formats go round over all sources
+            query = {
+                "_id": _id(rng),
+                "query": " ".join(words),
+                "language": NANO_VIDORE_V3.query_languages[place % 6],
+                "query_format": FORMATS[place % len(FORMATS)],
+                "source_dataset": source,
+                "source_query_id": str(number),
+            }
             rows["queries"].append(query)
             grades = {found[(number + 1) % n_pages]["_id"]: 1, target["_id"]: 2}
             rows["qrels"] += [
@@ -254,8 +259,8 @@ def hub_cache(
 def image_bytes(text: str, *, size: tuple[int, int] = (120, 90), kind: str = "PNG") -> bytes:
     """Return an encoded picture of a text."""
     picture = Image.new("RGB", size, "white")
-    lines = [text[i : i + 18] for i in range(0, len(text), 18)]
-    ImageDraw.Draw(picture).multiline_text((4, 2), "\n".join(lines), fill="black")
+    lines = "\n".join(text[i : i + 18] for i in range(0, len(text), 18))
+    ImageDraw.Draw(picture).multiline_text((4, 2), lines, fill="black")
     buffer = io.BytesIO()
     picture.save(buffer, kind)
     return buffer.getvalue()
@@ -281,18 +286,6 @@ def _page(rng: Random, source: str, number: int, vocabulary: Sequence[str]) -> d
         "markdown": text,
         "source_dataset": source,
         "source_corpus_id": str(number),
-    }
-
-
-def _query(
-    rng: Random, source: str, number: int, words: Sequence[str], vocabulary: Sequence[str]
-) -> dict[str, Any]:
-    text = " ".join([*rng.sample(list(words), 3), *rng.sample(list(vocabulary), 2)])
-    return {
-        "_id": _id(rng),
-        "query": text,
-        "source_dataset": source,
-        "source_query_id": str(number),
     }
 
 
