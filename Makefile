@@ -19,6 +19,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 DEMO_DEBIAN := tesseract-ocr tesseract-ocr-eng
 TEST_DEBIAN := $(DEMO_DEBIAN) tesseract-ocr-deu tesseract-ocr-fra tesseract-ocr-rus \
 	tesseract-ocr-spa chromium fonts-liberation
+BENCH := $(wildcard benchmarks/shared_corpus.py benchmarks/sample_results.py benchmarks/statistics.py)
 bin := $(VENV)/bin
 pip := $(bin)/python -m pip install --quiet --disable-pip-version-check
 
@@ -42,6 +43,9 @@ check: $(VENV)/dev.stamp  ## format, lint, types
 format: $(VENV)/dev.stamp  ## put the code into shape
 	@$(bin)/ruff format .
 	@$(bin)/ruff check --fix .
+
+bench: $(VENV)/dev.stamp  ## the measurements that need no data of their own
+	@for script in $(BENCH); do echo "== $$script"; $(bin)/python "$$script"; done
 
 clean:  ## forget the virtual environment
 	rm -rf $(VENV)

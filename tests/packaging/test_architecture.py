@@ -5,6 +5,8 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import packages_distributions
 
 import pytest
@@ -133,7 +135,13 @@ def named(requirements) -> set[str]:
 
 def distribution_of(package: str) -> set[str]:
     """Return the distributions that hold an importable package."""
-    return named(packages_distributions().get(package, [package]))
+    return named(installed().get(package, [package]))
+
+
+@cache
+def installed() -> Mapping[str, list[str]]:
+    """Return importable package -> distributions, of this environment; takes half a second."""
+    return packages_distributions()
 
 
 def test_every_import_is_declared():
