@@ -120,8 +120,9 @@ class Recipe:
 _PLAIN = (Setting(120, 10), Setting(130, 10), Setting(300, 12))
 # The original simulator's README installs Tesseract by Homebrew, which brings the `fast` English,
 # and adds other languages from the `main` repository: so, presumably, was the publication's noise
-# made. With `main` English its noise would be a quarter more than published, beside the others. No `main` Russian could be had when this was calibrated, so
-# Russian is read with `fast`, and comes only as near to the published rates as that allows.
+# made. With `main` English its noise comes out far above the published, beside the others.
+# No `main` Russian could be had when this was calibrated, so Russian is read with `fast`, and comes
+# only as near to the published rates as that allows.
 _MODELS: tuple[tuple[str, ModelSet], ...] = (("eng", "fast"), ("rus", "fast"), ("others", "main"))
 
 FAITHFUL = Recipe(
