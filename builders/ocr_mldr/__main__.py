@@ -71,8 +71,15 @@ def parser() -> argparse.ArgumentParser:
     )
     work = p.add_argument_group("work")
     work.add_argument("--workers", type=int, default=1, metavar="N", help="processes (%(default)s)")
-    work.add_argument("--engine", choices=("local", "ray"), default="local")
-    work.add_argument("--address", help="of a Ray cluster")
+    work.add_argument(
+        "--engine",
+        choices=("local", "ray"),
+        default="local",
+        help="ray: a cluster whose nodes have mteb-nano, and model files at the same paths",
+    )
+    work.add_argument(
+        "--address", help="of a running Ray cluster; without it a Ray is started here"
+    )
     work.add_argument(
         "--work", type=Path, metavar="FOLDER", help="finished shards; kept if named (OUT.work)"
     )

@@ -66,9 +66,14 @@ def manifest(
             "rapidfuzz": importlib.metadata.version("rapidfuzz"),
             "pyarrow": importlib.metadata.version("pyarrow"),
             "unicode": unicodedata.unidata_version,
-            "python": platform.python_version(),
+            "python": python_version(),
         },
     }
+
+
+def python_version() -> str:
+    """Return `3.12`: patch releases change no text, and must not change the manifest."""
+    return ".".join(platform.python_version_tuple()[:2])
 
 
 def _counts(counts: Mapping[str, Mapping[str, int]]) -> dict[str, int]:

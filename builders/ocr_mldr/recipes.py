@@ -118,10 +118,11 @@ class Recipe:
 
 
 _PLAIN = (Setting(120, 10), Setting(130, 10), Setting(300, 12))
-# The original's instructions install Tesseract by Homebrew, whose English is the `fast` model, and
-# add the other languages from the `main` repository. English read so also has the published
-# relation to the other languages. No `main` Russian could be had when this was calibrated, so
-# Russian is read with `fast`, and comes only as near to the published rates as that allows.
+# The original simulator's README installs Tesseract by Homebrew, which brings the `fast` English,
+# and adds other languages from the `main` repository: so, presumably, was the publication's noise
+# made. With `main` English its noise comes out far above the published, beside the others.
+# No `main` Russian could be had when this was calibrated, so Russian is read with `fast`, and comes
+# only as near to the published rates as that allows.
 _MODELS: tuple[tuple[str, ModelSet], ...] = (("eng", "fast"), ("rus", "fast"), ("others", "main"))
 
 FAITHFUL = Recipe(
@@ -135,8 +136,11 @@ PUBLISHED = replace(
     FAITHFUL,
     name="published",
     summary="as faithful, line gap and ink threshold calibrated to the published rates",
-    # Fitted on half of the documents of benchmarks/ocr_fidelity.py. It is a calibration: what made
-    # the published noise stronger than the faithful rendering's is not known.
+    # A calibration, and no more: what made the published noise at 120 and 130 dpi stronger than the
+    # faithful rendering's is not known (the font was another one, Times New Roman). The two
+    # numbers of a setting were chosen on runs of sentences of the even documents of
+    # benchmarks/ocr_fidelity.py, for all languages and kinds of text together; at 300 dpi the
+    # faithful rendering came nearest.
     settings=(
         Setting(120, 10, line_gap_px=-1, ink_threshold=89),
         Setting(130, 10, line_gap_px=-1, ink_threshold=71),

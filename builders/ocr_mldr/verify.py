@@ -1,12 +1,12 @@
 """Tell whether a folder is what a manifest says, and which tools here are not the manifest's."""
 
 import importlib.metadata
-import platform
 import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from builders.ocr_mldr.card import python_version
 from builders.ocr_mldr.models import has_model
 from builders.ocr_mldr.recipes import FONT_FOLDER
 from builders.ocr_mldr.shards import drawing_versions
@@ -38,7 +38,7 @@ def tool_differences(tools: Mapping[str, Any]) -> list[str]:
         **drawing_versions(),
         "font_sha256": _font(tools.get("font_sha256")),
         "unicode": unicodedata.unidata_version,
-        "python": platform.python_version(),
+        "python": python_version(),
         **{name: _version(name) for name in ("numpy", "sentencex", "rapidfuzz", "pyarrow")},
     }
     then = {**tools, "tesserocr": tools.get("ocr", {}).get("tesserocr")}
