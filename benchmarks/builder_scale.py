@@ -1,6 +1,6 @@
 """All steps of the page builder but mining, on a made-up universe of the real size.
 
-    python benchmarks/builder_scale.py
+    python -m benchmarks.builder_scale
 
 8 sources with the published numbers of pages and queries (19,252 and 2,419 x 6), page images of
 about 100 kB, page texts of some 300 words with planted copies. Candidates are drawn at random.
@@ -9,7 +9,6 @@ The peak of memory is that of the whole process, the making of the universe left
 
 import argparse
 import io
-import resource
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
+from benchmarks.peak_memory import peak_mb
 from builders.vidore.assemble import select_pages, write_pool
 from builders.vidore.mining import mine_sources, read_mined
 from builders.vidore.origins import parse_origins, read_sources
@@ -81,7 +81,7 @@ def run(folder: str) -> None:
             out, sources, plan, selection, recipe=recipe, name="MadeUp", miner=miner
         ),
     )
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = peak_mb()
     print(f"all      {time.perf_counter() - start - mining:6.1f} s wall, peak {peak:,.0f} MB")
     n_copies = len({(skip.source, skip.page_id) for skip in selection.skips})
     print(f"{len(selection.pages):,} pages, {n_copies} pages passed over as copies")

@@ -1,16 +1,13 @@
 """MaxSim on the CPU against colpali-engine's `score_multi_vector`: speed, agreement, memory.
 
-    python benchmarks/maxsim.py
-    python benchmarks/maxsim.py --shim tests.vidore.torchvision_ops   # where torchvision fails
+    python -m benchmarks.maxsim
 
 Both score the same random, clustered unit vectors in turn, several times; the ratio is of the
 medians of CPU seconds. Memory is measured in processes of their own that read shards from disk.
 """
 
 import argparse
-import importlib
 import math
-import resource
 import statistics
 import subprocess
 import sys
@@ -20,6 +17,7 @@ from pathlib import Path
 
 import torch
 
+from benchmarks.peak_memory import peak_mb
 from builders.vidore.maxsim import MaxSim
 from builders.vidore.shards import pack_shard, read_shard, write_shard
 
@@ -36,11 +34,8 @@ def main() -> int:
     parser.add_argument("--pages", type=int, default=512)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--shards", type=int, nargs="+", default=[2, 8])
-    parser.add_argument("--shim", help="module with a function `declare`, called before the import")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    if options.shim:
-        importlib.import_module(options.shim).declare()
     same = compare(options.pages, options.rounds)
     print("\npages   peak MB")
     for n_shards in options.shards:
@@ -95,10 +90,10 @@ def run(n_shards: int) -> None:
         columns = []
         for _ in range(n_shards):
             found = read_shard(path, SHARD_PAGES)
-            assert found is not None  # noqa: S101
+            if found is None:
+                raise RuntimeError("the shard that was just written cannot be read")
             columns.append(max_sim.score(*found))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{n_shards * SHARD_PAGES:5,} {peak:9,.0f}", flush=True)
+    print(f"{n_shards * SHARD_PAGES:5,} {peak_mb():9,.0f}", flush=True)
 
 
 def _vectors(

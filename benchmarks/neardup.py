@@ -1,7 +1,7 @@
 """The exact near-copy graph against the plain way, and its growth with the number of pages.
 
-    python benchmarks/neardup.py                  # fetches Debian documentation with apt-get
-    python benchmarks/neardup.py --pages FOLDER   # any folder of text or HTML files
+    python -m benchmarks.neardup                  # fetches Debian documentation with apt-get
+    python -m benchmarks.neardup --pages FOLDER   # any folder of text or HTML files
 
 The plain way is a Python set of 13-grams a page and an intersection for every pair of pages. Both
 run on the same pages, and must find the same pairs. Times are CPU seconds.
@@ -10,7 +10,6 @@ run on the same pages, and must find the same pairs. Times are CPU seconds.
 import argparse
 import html
 import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import xxhash
 
+from benchmarks.peak_memory import peak_mb
 from builders.vidore.neardup import NGRAM_WORDS, NearCopies, find_near_copies
 
 # Prose in many languages, with natural near-copies: guides of two architectures, chapters of a book
@@ -119,7 +119,7 @@ def run(path: str, n: int) -> None:
     start = time.process_time()
     graph = find_near_copies(pages)
     seconds = time.process_time() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = peak_mb()
     n_pairs = len(graph.partners) // 2
     print(f"{n:7,} {seconds:7.1f} {1e4 * seconds / n:9.2f}  {n_pairs:11,} {peak:8,.0f}", flush=True)
 

@@ -211,7 +211,7 @@ def test_command_with_ray_gives_the_same_bytes(tiny_colqwen, tmp_path, subproces
     assert about["revision"].startswith("local-")
 
 
-def test_wider_model_runs_the_same_way(declared_torchvision, source, tmp_path):
+def test_wider_model_runs_the_same_way(colpali_engine, source, tmp_path):
     """The larger random model of the GPU test loads and scores, at a size that a CPU bears."""
     save_tiny_colqwen(tmp_path / "model", width=2, layers=8)
     found = make_miner(tmp_path / "model", tmp_path / "e").score(source, QUERIES)
@@ -220,7 +220,7 @@ def test_wider_model_runs_the_same_way(declared_torchvision, source, tmp_path):
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_gpu_pages_per_second(declared_torchvision, tmp_path, capsys):
+def test_gpu_pages_per_second(colpali_engine, tmp_path, capsys):
     """A larger random model encodes on the GPU; the rate is printed, not judged."""
     save_tiny_colqwen(tmp_path / "model", width=32, layers=32)
     folder = write_pages(tmp_path / "made", n_pages=256)

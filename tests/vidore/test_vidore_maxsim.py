@@ -39,7 +39,7 @@ def test_negative_similarities_are_not_padded_away():
     assert scores.tolist() == [[-1.0, 0.0]]
 
 
-def test_same_as_colpali_engine(declared_torchvision):
+def test_same_as_colpali_engine(colpali_engine):
     """`score_multi_vector` gives the same to 1e-5 where its zero padding does no harm."""
     from colpali_engine.utils.processing_utils import BaseVisualRetrieverProcessor
 
