@@ -61,14 +61,18 @@ def read_evaluator_file(path: Path, *, step: int | None = None) -> list[Result]:
 
 def _rows(path: Path) -> Iterator[tuple[int, Any]]:
     try:
-        with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, start=1):
-                if line.strip():
-                    yield number, json.loads(line)
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}: a broken or cut-off line ({error})") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{path}: not UTF-8 text, so no evaluator file") from None
+    # What follows the last line end is being written, or its writer was killed.
+    for number, line in enumerate(text.split("\n")[:-1], start=1):
+        if line.strip():
+            try:
+                yield number, json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise UserError(f"{path}, line {number}: no JSON ({error})") from None
 
 
 def _parse(path: Path, number: int, row: Any) -> tuple[tuple[str, str, str, int], float]:

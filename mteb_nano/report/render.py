@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -23,7 +24,8 @@ TEXT_COLUMNS = (
     "model", "A", "B", "setting", "mode", "subset", "query", "source", "agreement",
     "better on the full one", "worse on the full one", "points apart on the full one",
 )  # fmt: skip
-_MARKDOWN_SPECIAL = str.maketrans({c: f"\\{c}" for c in r"\`*_[]<>|~$"})
+# An underscore within a word is a plain character, and escaped it would break an address.
+_MARKDOWN_SPECIAL = re.compile(r"[\\`*\[\]<>|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 
 
 def show(value: Value, *, signed: bool = False) -> str:
@@ -109,7 +111,7 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def _markdown(text: str) -> str:
-    return text.translate(_MARKDOWN_SPECIAL)
+    return _MARKDOWN_SPECIAL.sub(r"\\\g<0>", text)
 
 
 def to_json(boards: Sequence[Board], problems: Sequence[str], *, resampling: Resampling) -> str:

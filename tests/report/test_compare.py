@@ -207,7 +207,7 @@ def test_an_evaluator_file_against_a_result_file(tmp_path, write_result):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("{", "broken or cut-off line"),
+        ("{", "line 1: no JSON"),
         ("[]", "line 1: expected an object"),
         ('{"task": "T"}', "data_revision, subset, query_id, metric, model, score, step"),
     ],
@@ -218,6 +218,24 @@ def test_bad_evaluator_lines_are_named(tmp_path, line, words):
     path.write_text(line + "\n")
     with pytest.raises(UserError, match=words):
         read_evaluator_file(path)
+
+
+def test_what_the_evaluators_write_is_read(tmp_path, capsys):
+    """The evaluators' own writer and this reader agree, a half-written last line included."""
+    from mteb_nano.evaluators.files import PER_QUERY, Writer
+
+    writer = Writer("NanoViDoReV3")
+    for step in (0, 50):
+        scores = {"hr": {"q1": 0.1, "q2": 0.4 + step / 100}, "physics": {"q3": 0.2, "q4": 0.3}}
+        writer.add_scores(tmp_path, scores, data_revision="a" * 40, model="org/m", step=step)
+    path = tmp_path / PER_QUERY
+    with path.open("a") as file:
+        file.write('{"task": "NanoViD')
+    assert main(["compare", str(path), "--json"]) == 0
+    pair = json.loads(capsys.readouterr().out)[0]["pairs"][0]
+    assert (pair["first"], pair["second"]) == ("org/m step 0", "org/m step 50")
+    # One of two queries of one of two sources gained 0.5.
+    assert pair["overall"]["difference"]["value"] == pytest.approx(0.125)
 
 
 def test_a_query_scored_twice_is_refused(tmp_path):
