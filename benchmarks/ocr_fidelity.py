@@ -108,7 +108,7 @@ def _queries(documents: list[tuple[str, str]], lang: str, half: str) -> list[tup
         for sentence in split_sentences(drawable(text), lang, max_chars=MAX_SENTENCE_CHARS)
         if low <= len(sentence) <= high
     }
-    chooser = random.Random(f"{lang} {half}")  # noqa: S311, reproducible, not secret
+    chooser = random.Random(f"{lang} {half}")
     drawn = chooser.sample(sorted(fit), min(N_QUERIES, len(fit)))
     return [(fit[sentence], sentence) for sentence in drawn]
 

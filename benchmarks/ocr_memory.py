@@ -37,7 +37,7 @@ class BlindEngine:
 
 def sentences(words: Sequence[str], n_chars: int, seed: int) -> Iterator[str]:
     """Yield sentences of twelve words until there are `n_chars` characters."""
-    chooser = random.Random(seed)  # noqa: S311, reproducible, not secret
+    chooser = random.Random(seed)
     while n_chars > 0:
         sentence = " ".join(chooser.choices(words, k=12)) + "."
         n_chars -= len(sentence)

@@ -183,7 +183,7 @@ def draw_sentences(folder: Path, lang: str, n: int, *, seed: str = "") -> list[s
         for _, text in read_texts(folder, lang)
         for sentence in split_sentences(drawable(text), lang, max_chars=MAX_SENTENCE_CHARS)
     )
-    chooser = random.Random(f"{lang} {seed}")  # noqa: S311, reproducible, not secret
+    chooser = random.Random(f"{lang} {seed}")
     return chooser.sample(list(found), min(n, len(found)))
 
 

@@ -3,8 +3,8 @@
 import random
 from typing import Any
 
-from mteb_nano.evaluators.material import find_dataset
 from mteb_nano.catalog import NANO_VIDORE_V3
+from mteb_nano.evaluators.material import find_dataset
 from mteb_nano.locate import fetch
 from mteb_nano.read import read_pages
 

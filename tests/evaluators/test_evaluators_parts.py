@@ -130,7 +130,7 @@ def test_state_is_left_as_found():
     gradient = model[0].weight.grad.clone()
 
     def numbers():
-        return random.random(), float(np.random.rand()), float(torch.rand(()))  # noqa: NPY002, S311
+        return random.random(), float(np.random.rand()), float(torch.rand(()))  # noqa: NPY002
 
     before = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
     expected = numbers()
