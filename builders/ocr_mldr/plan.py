@@ -10,7 +10,6 @@ import heapq
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -45,11 +44,46 @@ class Plan:
     """The texts of a language and their distinct sentences, numbered from 0 as they first occur."""
 
     def __init__(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
         self._db = sqlite3.connect(path)
+        self._db.executescript(_TABLES)
         self.qrels: list[Qrel] = []
         self.characters: set[str] = set()
         self.sha256 = ""
         self.counts: dict[str, int] = {}
+
+    def add(self, kind: Kind, texts: Iterable[tuple[str, str]]) -> None:
+        """Keep texts, given as (id, drawable text); no id may come twice."""
+        with self._db:
+            rows = ((kind, key, clean, b"") for key, clean in texts)
+            self._db.executemany("INSERT INTO text VALUES (?, ?, ?, ?)", rows)
+
+    def number_sentences(self, lang: str, *, max_chars: int) -> None:
+        """Cut all texts into sentences and number the distinct ones."""
+        with self._db:
+            for kind in KINDS:
+                query = "SELECT id FROM text WHERE kind = ? ORDER BY id"
+                ids = [key for (key,) in self._db.execute(query, (kind,))]
+                for key in ids:
+                    self._number_text((kind, key), lang, max_chars)
+
+    def _number_text(self, key: tuple[str, str], lang: str, max_chars: int) -> None:
+        query = "SELECT clean FROM text WHERE kind = ? AND id = ?"
+        (clean,) = self._db.execute(query, key).fetchone()
+        self.characters.update(clean)
+        sentences = split_sentences(clean, lang, max_chars=max_chars)
+        numbers = array.array("I", (self._number(sentence) for sentence in sentences))
+        query = "UPDATE text SET sentences = ? WHERE kind = ? AND id = ?"
+        self._db.execute(query, (numbers.tobytes(), *key))
+
+    def _number(self, sentence: str) -> int:
+        digest = xxhash.xxh128_digest(sentence.encode())
+        query = "SELECT number FROM sentence WHERE hash = ?"
+        row = self._db.execute(query, (digest,)).fetchone()
+        if row is not None:
+            return row[0]
+        query = "INSERT INTO sentence SELECT coalesce(max(number) + 1, 0), ?, ? FROM sentence"
+        return self._db.execute(query, (digest, sentence)).lastrowid or 0
 
     def close(self) -> None:
         """Close the file."""
@@ -104,9 +138,7 @@ def make_plan(
         UserError: The labels name unknown texts, more documents are judged than asked for, an id
             stands twice, or a judged text is blank. All faults of the language are named.
     """
-    path.unlink(missing_ok=True)
     plan = Plan(path)
-    plan._db.executescript(_TABLES)  # noqa: SLF001, a plan is made here and read there
     plan.qrels, n_zero = _positive(source.qrels(lang))
     judged = {qrel.document for qrel in plan.qrels}
     asked = {qrel.query for qrel in plan.qrels}
@@ -120,7 +152,7 @@ def make_plan(
     faults = _faults(plan, judged, asked)
     if faults:
         raise UserError("\n".join(f"{lang}: {fault}" for fault in faults))
-    _number_sentences(plan, lang, max_chars)
+    plan.number_sentences(lang, max_chars=max_chars)
     plan.sha256 = _digest(plan)
     plan.counts = {
         **n_texts,
@@ -168,14 +200,15 @@ def is_blank(text: str) -> bool:
 
 def _store(plan: Plan, kind: Kind, texts: Texts, chosen: set[str]) -> int:
     seen: Counter[str] = Counter()
-    with plan._db as db:  # noqa: SLF001
+
+    def first() -> Texts:
         for key, text in texts:
-            if key not in chosen:
-                continue
-            seen[key] += 1
-            if seen[key] == 1:
-                row = (kind, key, drawable(text), b"")
-                db.execute("INSERT INTO text VALUES (?, ?, ?, ?)", row)
+            if key in chosen:
+                seen[key] += 1
+                if seen[key] == 1:
+                    yield key, drawable(text)
+
+    plan.add(kind, first())
     repeated = sorted(key for key, n in seen.items() if n > 1)
     if repeated:
         raise UserError(f"{kind}: {len(repeated)} ids stand twice: {', '.join(repeated[:3])}")
@@ -184,13 +217,14 @@ def _store(plan: Plan, kind: Kind, texts: Texts, chosen: set[str]) -> int:
 
 def _faults(plan: Plan, judged: set[str], asked: set[str]) -> list[str]:
     faults = []
-    for kind, wanted in (("corpus", judged), ("queries", asked)):
-        found = {text.id for text in plan.texts(kind)}  # type: ignore[arg-type]
+    wanted_by_kind: dict[Kind, set[str]] = {"corpus": judged, "queries": asked}
+    for kind, wanted in wanted_by_kind.items():
+        found = {text.id for text in plan.texts(kind)}
         if unknown := sorted(wanted - found):
             faults.append(
                 f"qrels name {len(unknown)} {kind} ids that do not exist: {', '.join(unknown[:3])}"
             )
-        blank = [t.id for t in plan.texts(kind) if not t.clean.strip()]  # type: ignore[arg-type]
+        blank = [t.id for t in plan.texts(kind) if not t.clean.strip()]
         if blank:
             faults.append(
                 f"{kind}: {len(blank)} judged texts have nothing to draw: {', '.join(blank[:3])}"
@@ -198,33 +232,6 @@ def _faults(plan: Plan, judged: set[str], asked: set[str]) -> list[str]:
     if not judged:
         faults.append("qrels: no document has a positive label")
     return faults
-
-
-def _number_sentences(plan: Plan, lang: str, max_chars: int) -> None:
-    with plan._db as db:  # noqa: SLF001
-        for kind in KINDS:
-            with closing(plan._db.cursor()) as rows:  # noqa: SLF001
-                rows.execute("SELECT id FROM text WHERE kind = ? ORDER BY id", (kind,))
-                ids = [key for (key,) in rows]
-            for key in ids:
-                _number_text(plan, db, (kind, key), lang, max_chars)
-
-
-def _number_text(
-    plan: Plan, db: sqlite3.Connection, key: tuple[str, str], lang: str, max_chars: int
-) -> None:
-    (clean,) = db.execute("SELECT clean FROM text WHERE kind = ? AND id = ?", key).fetchone()
-    plan.characters.update(clean)
-    numbers = array.array("I")
-    for sentence in split_sentences(clean, lang, max_chars=max_chars):
-        digest = xxhash.xxh128_digest(sentence.encode())
-        row = db.execute("SELECT number FROM sentence WHERE hash = ?", (digest,)).fetchone()
-        if row is None:
-            query = "INSERT INTO sentence SELECT coalesce(max(number) + 1, 0), ?, ? FROM sentence"
-            row = (db.execute(query, (digest, sentence)).lastrowid,)
-        numbers.append(row[0])
-    query = "UPDATE text SET sentences = ? WHERE kind = ? AND id = ?"
-    db.execute(query, (numbers.tobytes(), *key))
 
 
 def _digest(plan: Plan) -> str:
