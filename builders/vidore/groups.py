@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-from builders.vidore.sources import Query, Source, natural
+from builders.vidore.source_tables import natural
+from builders.vidore.sources import Query, Source
 from mteb_nano.errors import UserError
 
 

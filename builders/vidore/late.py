@@ -50,6 +50,7 @@ class LateInteractionMiner:
         """
         self._recipe, self._folder, self._options = recipe, folder, options
         self._device = options.device or default_device()
+        self._encoder_device = options.device or _encoder_device(options)
         self._encoder: Encoder | None = None
         self._pool: RayPool | None = None
         self.about: dict[str, Any] = {
@@ -57,7 +58,7 @@ class LateInteractionMiner:
             "revision": _revision(recipe),
             "reads": "image",
             "visual_tokens": recipe.visual_tokens,
-            "precision": str(precision(self._device)).removeprefix("torch."),
+            "precision": str(precision(self._encoder_device)).removeprefix("torch."),
         }
 
     def score(self, source: Source, query_ids: Sequence[str]) -> npt.NDArray[np.float64]:
@@ -123,9 +124,15 @@ class LateInteractionMiner:
         hashes = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
         path = self._folder / f"queries-{shard_key(self.about, hashes)}.safetensors"
         if read_shard(path, len(texts)) is None:
-            write_shard(path, pack_shard(self._load().encode_queries(texts)))
+            write_shard(path, self._encode_queries(texts))
         tokens, lengths = _read_again(Shard(path, query_ids))
         return list(tokens.split(lengths))
+
+    def _encode_queries(self, texts: Sequence[str]) -> bytes:
+        """Return the packed shard of some queries."""
+        if self._options.engine == "ray":
+            return self._ray_pool().encode_queries(texts)
+        return pack_shard(self._load().encode_queries(texts))
 
     def _load(self) -> Encoder:
         """Return the model, loaded once."""
@@ -140,8 +147,17 @@ class LateInteractionMiner:
             "model": recipe.miner,
             "revision": None if Path(recipe.miner).is_dir() else self.about["revision"],
             "visual_tokens": recipe.visual_tokens,
-            "device": self._device,
+            "device": self._encoder_device,
         }
+
+
+def _encoder_device(options: argparse.Namespace) -> str:
+    """Return where pages are encoded: with Ray on the workers' GPUs, if the cluster has any."""
+    if options.engine == "ray":
+        from builders.vidore.ray_encode import count_gpus
+
+        return "cuda" if count_gpus() else "cpu"
+    return default_device()
 
 
 def _pages_of(source: Source, shard: Shard) -> list[Page]:

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from builders.vidore.recipe import HUB_SOURCES
-from builders.vidore.sources import PARTS, Source, read_source
+from builders.vidore.source_tables import PARTS
+from builders.vidore.sources import Source, read_source
 from mteb_nano.errors import UserError
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@[\w.-]+)?")

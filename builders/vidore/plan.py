@@ -11,7 +11,8 @@ from builders.export import write_bytes
 from builders.vidore.groups import Group, group_translations
 from builders.vidore.recipe import Recipe
 from builders.vidore.sampling import Pick, sample_queries
-from builders.vidore.sources import Source, natural
+from builders.vidore.source_tables import natural
+from builders.vidore.sources import Source
 from mteb_nano.errors import UserError
 
 FILE_NAME = "sample.json"

@@ -34,32 +34,53 @@ class Worker:
 
         return pack_shard(list(self._encoder.encode_pages(pages, batch_size=batch_size)))
 
+    def encode_queries(self, texts: Sequence[str]) -> bytes:
+        """Return the packed shard of some queries."""
+        from builders.vidore.shards import pack_shard
+
+        return pack_shard(self._encoder.encode_queries(texts))
+
+
+def count_gpus() -> int:
+    """Return how many GPUs the cluster has, after starting or joining it.
+
+    With RAY_ADDRESS set, or on a node of a cluster, Ray joins it; else it starts one here.
+
+    Raises:
+        UserError: Ray is not installed.
+    """
+    try:
+        import ray
+    except ImportError as error:
+        raise UserError("--engine ray needs Ray: pip install 'mteb-nano[ray]'") from error
+    if not ray.is_initialized():
+        ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+    return int(ray.cluster_resources().get("GPU", 0))
+
 
 class RayPool:
     """Encoders on the GPUs of a cluster, or of this machine; started once for all sources."""
 
     def __init__(self, arguments: Mapping[str, Any], options: argparse.Namespace) -> None:
-        """Start or join Ray; `arguments` are those of `Encoder`, `options` says how many workers.
-
-        With RAY_ADDRESS set, or on a node of a cluster, Ray joins it; else it starts one here.
+        """Start the workers; `arguments` are those of `Encoder`, `options` says how many.
 
         Raises:
-            UserError: Ray is not installed.
+            UserError: Ray is not installed, or the cluster is too small.
         """
-        try:
-            import ray
-        except ImportError as error:
-            raise UserError("--engine ray needs Ray: pip install 'mteb-nano[ray]'") from error
-        if not ray.is_initialized():
-            ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+        n_gpus = count_gpus()
+        import ray
+
         self._ray: Any = ray
         self._batch_size = options.batch_size
-        n_gpus = int(self._ray.cluster_resources().get("GPU", 0))
         needs: dict[str, Any] = {"num_gpus": 1} if n_gpus else {"num_cpus": 1}
+        most = n_gpus or int(self._ray.cluster_resources().get("CPU", 1))
+        n_workers = options.workers or n_gpus or 1
+        if n_workers > most:
+            # Ray would wait for ever for the missing ones.
+            kind = "GPUs" if n_gpus else "CPUs"
+            raise UserError(f"--workers {n_workers}: the Ray cluster has {most} {kind}")
         remote = self._ray.remote(**needs)(Worker)
-        self._workers = [
-            remote.remote(dict(arguments)) for _ in range(options.workers or n_gpus or 1)
-        ]
+        self._workers: list[Any] = [remote.remote(dict(arguments)) for _ in range(n_workers)]
 
     def encode(
         self, jobs: Iterator[tuple["Shard", Sequence["Page"]]]
@@ -82,6 +103,10 @@ class RayPool:
             worker, shard = running.pop(done)
             yield shard, self._result(done)
             give(worker, 1)
+
+    def encode_queries(self, texts: Sequence[str]) -> bytes:
+        """Return the packed shard of some queries, encoded by the first worker."""
+        return self._result(self._workers[0].encode_queries.remote(list(texts)))
 
     def _result(self, done: Any) -> bytes:
         """Return what a finished task gave."""

@@ -9,7 +9,8 @@ from builders.vidore.built import Built
 from builders.vidore.plan import Plan
 from builders.vidore.recipe import PUBLISHED_COUNTS, PUBLISHED_SOURCES
 from builders.vidore.selection import count_skips
-from builders.vidore.sources import Source, natural
+from builders.vidore.source_tables import natural
+from builders.vidore.sources import Source
 from builders.vidore.summary import format_table
 from mteb_nano.catalog import NANO_VIDORE_V3
 from mteb_nano.schema import some

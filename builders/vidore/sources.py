@@ -7,7 +7,6 @@ they stream by, and read again when they are needed.
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
@@ -17,21 +16,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from builders.vidore.source_tables import (
+    PARTS,
+    batches,
+    check_columns,
+    id_faults,
+    natural,
+    raise_faults,
+    read_group,
+)
 from mteb_nano.errors import UserError
-
-PARTS = {
-    "corpus": ("corpus_id", "image", "markdown"),
-    "queries": ("query_id", "query", "language"),
-    "qrels": ("query_id", "corpus_id", "score"),
-}
-_BATCH_ROWS = 32  # pages whose images are in memory together: about 30 MB
-_BUFFER_BYTES = 1 << 20  # read a column piece by piece: one row group may hold gigabytes
-_MAX_FAULTS = 20
-
-
-def natural(row_id: str) -> tuple[int, str]:
-    """Return the sort key of ids: numbers by value, everything else by length and letters."""
-    return (len(row_id), row_id)
 
 
 @dataclass(frozen=True)
@@ -83,7 +77,7 @@ class Source:
         ids = self.page_ids if wanted is None else wanted
         groups = sorted({self.row_groups[self.row_of[page_id]] for page_id in ids})
         for path, group in groups:
-            for batch in _read_group(self.folder / path, group, ["corpus_id", "image"]):
+            for batch in read_group(self.folder / path, group, ["corpus_id", "image"]):
                 for page_id, image in zip(batch["corpus_id"], batch["image"], strict=True):
                     if wanted is None or str(page_id) in wanted:
                         yield str(page_id), image["bytes"].as_py()
@@ -96,13 +90,13 @@ def read_source(name: str, folder: Path, *, origin: str, revision: str = "") -> 
         UserError: Missing tables or columns, duplicate ids, qrels that name unknown rows, queries
             without positives, empty queries, pages without image; all faults are listed.
     """
-    _check_columns(name, folder)
+    check_columns(name, folder)
     pages = _read_pages(name, folder)
     queries = _read_queries(name, folder)
     qrels = _read_qrels(name, folder)
     row_of = {page_id: row for row, page_id in enumerate(pages["ids"])}
     faults = _qrel_faults(queries, qrels, row_of)
-    _raise_faults(name, faults)
+    raise_faults(name, faults)
     qrels = {query_id: dict(sorted(qrels[query_id].items())) for query_id in queries}
     return Source(
         name=name,
@@ -121,49 +115,6 @@ def read_source(name: str, folder: Path, *, origin: str, revision: str = "") -> 
     )
 
 
-def _batches(folder: Path, part: str, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a table without images."""
-    for path in sorted((folder / part).glob("*.parquet")):
-        with pq.ParquetFile(path) as file:
-            yield from file.iter_batches(columns=columns)
-
-
-def _read_group(path: Path, group: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of one row group, a few at a time, so that few images are in memory."""
-    with pq.ParquetFile(path, buffer_size=_BUFFER_BYTES) as file:
-        yield from file.iter_batches(_BATCH_ROWS, row_groups=[group], columns=columns)
-
-
-def _check_columns(name: str, folder: Path) -> None:
-    """Raise unless every table is there with the columns that it must have."""
-    faults = []
-    for part, wanted in PARTS.items():
-        paths = sorted((folder / part).glob("*.parquet"))
-        if not paths:
-            faults.append(f"no parquet file in {folder / part}")
-        for path in paths:
-            try:
-                found = pq.read_schema(path).names
-            except (OSError, pa.ArrowInvalid) as error:
-                faults.append(f"{path}: cannot be read as parquet: {error}")
-                continue
-            missing = sorted(set(wanted) - set(found))
-            if missing:
-                faults.append(
-                    f"{path}: wanted the columns {', '.join(wanted)}; missing "
-                    f"{', '.join(missing)}; found {', '.join(found)}"
-                )
-    _raise_faults(name, faults)
-
-
-def _raise_faults(name: str, faults: Sequence[str]) -> None:
-    """Raise one error that lists the faults, if there are any."""
-    if faults:
-        more = [f"and {len(faults) - _MAX_FAULTS} more"] if len(faults) > _MAX_FAULTS else []
-        listed = "\n  ".join([*faults[:_MAX_FAULTS], *more])
-        raise UserError(f"{name}: is not a source in ViDoRe v3's schema:\n  {listed}")
-
-
 def _read_pages(name: str, folder: Path) -> dict[str, Any]:
     """Return ids, markdown, image hashes, row groups and raw details of the pages, by id."""
     paths = sorted((folder / "corpus").glob("*.parquet"))
@@ -172,7 +123,7 @@ def _read_pages(name: str, folder: Path) -> dict[str, Any]:
     tables, hashes, groups, faults = [], [], [], []
     for path in paths:
         for group in range(pq.read_metadata(path).num_row_groups):
-            for batch in _read_group(path, group, ["corpus_id", "image", "markdown", *extra]):
+            for batch in read_group(path, group, ["corpus_id", "image", "markdown", *extra]):
                 for page_id, image in zip(batch["corpus_id"], batch["image"], strict=True):
                     content = _image_bytes(image)
                     hashes.append(hashlib.sha256(content).hexdigest()[:32])
@@ -184,7 +135,7 @@ def _read_pages(name: str, folder: Path) -> dict[str, Any]:
         raise UserError(f"{name}: its corpus has no pages")
     table = _with_large_text(pa.concat_tables(tables))
     ids = [str(value) for value in table["corpus_id"].to_pylist()]
-    _raise_faults(name, faults + _id_faults("corpus", "corpus_id", ids))
+    raise_faults(name, faults + id_faults("corpus", "corpus_id", ids))
     order = sorted(range(len(ids)), key=lambda row: natural(ids[row]))
     table = table.take(pa.array(order, pa.int64()))
     return {
@@ -209,20 +160,10 @@ def _image_bytes(image: pa.Scalar) -> bytes:
     return b""
 
 
-def _id_faults(part: str, column: str, ids: Sequence[str]) -> list[str]:
-    """Return a fault for each id that is missing or comes twice."""
-    seen = Counter(ids)
-    twice = sorted((row_id for row_id, n in seen.items() if n > 1), key=natural)
-    faults = [f"{part}: {column} {row_id} comes more than once" for row_id in twice]
-    if "None" in seen or "" in seen:
-        faults.append(f"{part}: a row without {column}")
-    return faults
-
-
 def _read_queries(name: str, folder: Path) -> dict[str, Query]:
     """Return the queries by id."""
-    rows = [row for batch in _batches(folder, "queries", None) for row in batch.to_pylist()]
-    faults = _id_faults("queries", "query_id", [str(row["query_id"]) for row in rows])
+    rows = [row for batch in batches(folder, "queries", None) for row in batch.to_pylist()]
+    faults = id_faults("queries", "query_id", [str(row["query_id"]) for row in rows])
     faults += [
         f"queries: {row['query_id']} has no {column}"
         for row in rows
@@ -231,7 +172,7 @@ def _read_queries(name: str, folder: Path) -> dict[str, Query]:
     ]
     if not rows:
         faults.append("queries: has no rows")
-    _raise_faults(name, faults)
+    raise_faults(name, faults)
     queries = [
         Query(
             str(row["query_id"]),
@@ -249,7 +190,7 @@ def _read_qrels(name: str, folder: Path) -> dict[str, dict[str, int]]:
     """Return query id -> page id -> grade."""
     qrels: dict[str, dict[str, int]] = {}
     faults = []
-    for batch in _batches(folder, "qrels", list(PARTS["qrels"])):
+    for batch in batches(folder, "qrels", list(PARTS["qrels"])):
         for row in batch.to_pylist():
             query_id, page_id, grade = str(row["query_id"]), str(row["corpus_id"]), row["score"]
             if not isinstance(grade, int | float) or grade != int(grade) or grade < 1:
@@ -260,7 +201,7 @@ def _read_qrels(name: str, folder: Path) -> dict[str, dict[str, int]]:
                 faults.append(f"qrels: ({query_id}, {page_id}) comes more than once")
             else:
                 qrels[query_id][page_id] = int(grade)
-    _raise_faults(name, faults)
+    raise_faults(name, faults)
     return qrels
 
 
@@ -281,7 +222,7 @@ def _qrel_faults(
 def _page_details(folder: Path, pages: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return doc_id, page number and licence of each page, in the order of the pages."""
     licenses: dict[str, str] = {}
-    for batch in _batches(folder, "documents_metadata", None):
+    for batch in batches(folder, "documents_metadata", None):
         for row in batch.to_pylist():
             licenses[str(row.get("doc_id"))] = row.get("license") or ""
     details = []

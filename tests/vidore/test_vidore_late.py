@@ -186,6 +186,7 @@ def test_image_that_does_not_decode(tiny_colqwen, tmp_path):
         make_miner(tiny_colqwen, tmp_path / "e").score(source, QUERIES)
 
 
+@pytest.mark.slow
 def test_command_with_ray_gives_the_same_bytes(tiny_colqwen, tmp_path, subprocess_env):
     """The real command, in one process and on two Ray workers: one and the same folder."""
     pytest.importorskip("ray", reason="needs ray")

@@ -132,6 +132,7 @@ def test_clean_text():
     assert clean_text("exam\ufffe\r\nple\x00 text\r\n") == "example text"
 
 
+@pytest.mark.slow
 def test_the_tutorial_as_written(documents, subprocess_env):
     """The README's files and three commands, from PDFs to a result file of `mteb run`."""
     readme = (Path(__file__).parents[2] / "builders/vidore/README.md").read_text()
