@@ -50,7 +50,9 @@ class SmallModel(PreTrainedModel):
         self.patches = nn.Sequential(nn.Linear(width, 128), nn.GELU(), nn.Linear(128, 4 * 64))
         self.post_init()
 
-    def forward(self, input_ids: Any = None, attention_mask: Any = None, pixel_values: Any = None):
+    def forward(
+        self, input_ids: Any = None, attention_mask: Any = None, pixel_values: Any = None
+    ) -> torch.Tensor:
         """Return (n, n_tokens, 64) unit vectors, zeros where there is no token."""
         if pixel_values is None:
             vectors = self.words(input_ids)

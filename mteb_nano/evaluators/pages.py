@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mteb_nano import load, locate, read
+from mteb_nano import load, locate
 from mteb_nano.catalog import NANO_VIDORE_V3, Dataset
 from mteb_nano.errors import UserError
 from mteb_nano.evaluators import material
@@ -12,7 +12,7 @@ from mteb_nano.evaluators.base import NanoEvaluator, Options, refuse_counts
 from mteb_nano.evaluators.summary import Shown
 from mteb_nano.languages import to_iso_639_3
 from mteb_nano.load import Subset
-from mteb_nano.nano_vidore_v3 import SUFFIXES, page_metadata
+from mteb_nano.nano_vidore_v3 import SUFFIXES
 from mteb_nano.read import PageMode
 
 

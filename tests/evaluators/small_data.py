@@ -32,7 +32,7 @@ def page_tables(n_pages: int = 12, n_queries: int = 4) -> dict[str, dict]:
         "_id": pages,
         "image": [{"bytes": png(i), "path": None} for i in range(n_pages)],
         "markdown": [
-            f"page {i} is about {'north south east west'.split()[i % 4]}" for i in range(n_pages)
+            f"page {i} is about {['north', 'south', 'east', 'west'][i % 4]}" for i in range(n_pages)
         ],
         "source_dataset": [source_of[page] for page in pages],
         "source_corpus_id": [str(i) for i in range(n_pages)],
@@ -104,9 +104,9 @@ def write_texts(out, *, languages=("de", "fr"), settings=("dpi120_font10", "dpi3
     files = {}
     for lang, setting in itertools.product(languages, settings):
         noise = setting[3]
-        clean = [f"{lang} document {i} about {'alpha beta gamma'.split()[i % 3]}" for i in range(n)]
-        asked = [f"{lang} query {'alpha beta gamma'.split()[i]}" for i in range(3)]
-        rows = {
+        clean = [f"{lang} document {i} about {['alpha', 'beta', 'gamma'][i % 3]}" for i in range(n)]
+        asked = [f"{lang} query {['alpha', 'beta', 'gamma'][i]}" for i in range(3)]
+        rows: dict[str, dict] = {
             "corpus": {"_id": [f"d{i}" for i in range(n)], "clean_text": clean},
             "queries": {"_id": [f"q{i}" for i in range(3)], "clean_text": asked},
         }
