@@ -265,8 +265,9 @@ def test_eval_steps_without_an_evaluation_set(pages, tmp_path):
     assert list(logged(trainer, evaluator.primary_metric)) == [2, 4]
 
 
-def test_two_checkpoints_are_compared(pages, tmp_path):
-    """`mteb-nano compare` reads the scores of two steps of one run."""
+def test_two_checkpoints_are_compared(pages, tmp_path, capsys):
+    """`mteb-nano compare` reads the scores of two steps of one run, and pairs them by query."""
+    from mteb_nano.report.__main__ import main
     from mteb_nano.report.evaluator_files import read_evaluator_file
 
     evaluator = NanoViDoReV3Evaluator(data=pages)
@@ -279,3 +280,6 @@ def test_two_checkpoints_are_compared(pages, tmp_path):
     assert {
         name: dict(subset.per_query["ndcg_at_10"]) for name, subset in last.items()
     } == evaluator.per_query
+    path = tmp_path / "per_query.jsonl"
+    assert main(["compare", f"{path}@1", f"{path}@2", "--json"]) == 0
+    assert "step 2" in capsys.readouterr().out
