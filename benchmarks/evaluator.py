@@ -86,7 +86,7 @@ def tokenizer(max_length: int) -> Any:
     letters = [chr(c) for c in range(33, 127)]
     vocabulary = [*special, *letters, *(f"##{letter}" for letter in letters)]
     numbers = {token: number for number, token in enumerate(vocabulary)}
-    made = Tokenizer(models.WordPiece(numbers, **{"unk_token": special[1]}))
+    made = Tokenizer(models.WordPiece(numbers, unk_token=special[1]))
     made.normalizer = normalizers.BertNormalizer()
     made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     made.post_processor = processors.TemplateProcessing(

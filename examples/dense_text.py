@@ -8,7 +8,7 @@ import tempfile
 
 import torch
 from datasets import Dataset
-from passages import passages, sample_pages
+from passages import passages, sample_pages  # type: ignore[missing-import]  # beside this
 from sentence_transformers import (
     SentenceTransformer,
     SentenceTransformerTrainer,

@@ -16,7 +16,7 @@ from colpali_engine.data import ColPaliEngineDataset
 from colpali_engine.loss import ColbertLoss
 from colpali_engine.trainer import ContrastiveTrainer
 from colpali_engine.utils.processing_utils import BaseVisualRetrieverProcessor
-from passages import passages, sample_pages
+from passages import passages, sample_pages  # type: ignore[missing-import]  # beside this
 from PIL import Image
 from torch import nn
 from torch.nn.functional import normalize
@@ -87,9 +87,9 @@ class SmallProcessor(BaseVisualRetrieverProcessor):
             mask[row, : len(some)] = 1
         return BatchEncoding({"input_ids": ids, "attention_mask": mask})
 
-    def score(self, qs: Any, ps: Any, **kwargs: Any) -> torch.Tensor:
+    def score(self, qs: Any, ps: Any, device: Any = None, **kwargs: Any) -> torch.Tensor:
         """Return MaxSim."""
-        return self.score_multi_vector(qs, ps, **kwargs)
+        return self.score_multi_vector(qs, ps, device=device, **kwargs)
 
     def get_n_patches(self, *_: Any, **__: Any) -> tuple[int, int]:
         """Return the grid."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 from datasets import Dataset
-from passages import passages, sample_pages
+from passages import passages, sample_pages  # type: ignore[missing-import]  # beside this
 from sentence_transformers import (
     SentenceTransformer,
     SentenceTransformerTrainer,
