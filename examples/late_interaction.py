@@ -16,7 +16,7 @@ from colpali_engine.data import ColPaliEngineDataset
 from colpali_engine.loss import ColbertLoss
 from colpali_engine.trainer import ContrastiveTrainer
 from colpali_engine.utils.processing_utils import BaseVisualRetrieverProcessor
-from passages import passages, sample_pages
+from passages import passages, sample_pages  # type: ignore[missing-import]  # beside this
 from PIL import Image
 from torch import nn
 from torch.nn.functional import normalize
@@ -50,7 +50,9 @@ class SmallModel(PreTrainedModel):
         self.patches = nn.Sequential(nn.Linear(width, 128), nn.GELU(), nn.Linear(128, 4 * 64))
         self.post_init()
 
-    def forward(self, input_ids: Any = None, attention_mask: Any = None, pixel_values: Any = None):
+    def forward(
+        self, input_ids: Any = None, attention_mask: Any = None, pixel_values: Any = None
+    ) -> torch.Tensor:
         """Return (n, n_tokens, 64) unit vectors, zeros where there is no token."""
         if pixel_values is None:
             vectors = self.words(input_ids)
@@ -85,9 +87,9 @@ class SmallProcessor(BaseVisualRetrieverProcessor):
             mask[row, : len(some)] = 1
         return BatchEncoding({"input_ids": ids, "attention_mask": mask})
 
-    def score(self, qs: Any, ps: Any, **kwargs: Any) -> torch.Tensor:
+    def score(self, qs: Any, ps: Any, device: Any = None, **kwargs: Any) -> torch.Tensor:
         """Return MaxSim."""
-        return self.score_multi_vector(qs, ps, **kwargs)
+        return self.score_multi_vector(qs, ps, device=device, **kwargs)
 
     def get_n_patches(self, *_: Any, **__: Any) -> tuple[int, int]:
         """Return the grid."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 from datasets import Dataset
-from passages import passages, sample_pages
+from passages import passages, sample_pages  # type: ignore[missing-import]  # beside this
 from sentence_transformers import (
     SentenceTransformer,
     SentenceTransformerTrainer,
@@ -29,12 +29,13 @@ from mteb_nano.evaluators import NanoViDoReV3Evaluator
 
 SEED = 0
 PIXELS = 64
+UNKNOWN = {"unk_token": "[UNK]"}
 SPECIAL = ["[PAD]", "[UNK]", "[BOS]", "[EOS]"]
 
 
 def words_of(texts: list[str]) -> PreTrainedTokenizerFast:
     """Return a tokenizer of the texts' words."""
-    made = Tokenizer(models.WordLevel(unk_token="[UNK]"))
+    made = Tokenizer(models.WordLevel(**UNKNOWN))
     made.normalizer = normalizers.BertNormalizer()
     made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     trainer = trainers.WordLevelTrainer(

@@ -152,7 +152,10 @@ class NanoEvaluator(BaseEvaluator):
     ) -> dict[str, float]:
         """Return the scores of a model, and write them when a path is given.
 
-        Under `torch.distributed` every rank must call; rank 0 evaluates and all get its scores.
+        Under `torch.distributed` every rank must call; rank 0 evaluates and all get its scores. The
+        others wait for up to a day in a gloo group of their own, so NCCL's ten minutes do not end
+        the job. A sentence-transformers 6 trainer shares encoding over the ranks and waits in its
+        own group instead: give it a `ddp_timeout` (seconds) longer than an evaluation.
 
         Raises:
             UserError: The model cannot be evaluated, or its embeddings are not finite.

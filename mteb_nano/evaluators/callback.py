@@ -58,20 +58,18 @@ class NanoEvalCallback(TrainerCallback):
             raise UserError("NanoEvalCallback: call attach(trainer) before trainer.train()")
         self._last, self._training = None, True
 
-    def on_evaluate(
-        self, args: Any, state: Any, control: Any, *, model: Any, metrics: Any = None, **_: Any
-    ) -> None:
+    def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Add the scores to the metrics that the Trainer picks its best checkpoint by."""
         del control
-        scores = self._scores(args, state, model)
-        if metrics is not None:
-            metrics.update(scores)
+        scores = self._scores(args, state, kwargs["model"])
+        if kwargs.get("metrics") is not None:
+            kwargs["metrics"].update(scores)
 
-    def on_step_end(self, args: Any, state: Any, control: Any, *, model: Any, **_: Any) -> None:
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Evaluate after each `eval_steps` steps."""
         del control
         if self._eval_steps and state.global_step % self._eval_steps == 0:
-            self._scores(args, state, model)
+            self._scores(args, state, kwargs["model"])
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Reuse no score from here on: the Trainer may have loaded another checkpoint."""

@@ -1,6 +1,6 @@
 """Several processes: the first evaluates, the others get its numbers."""
 
-import datetime
+import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +11,7 @@ from mteb_nano.evaluators.state import modules
 
 # The others wait in a broadcast. NCCL's watchdog ends a job after 10 minutes, so they wait in a
 # group of their own, over gloo.
-_TIMEOUT = datetime.timedelta(hours=24)
+_TIMEOUT = dt.timedelta(hours=24)
 
 
 class FirstRank:
@@ -41,7 +41,7 @@ class FirstRank:
                 answer[0] = function()
             except BaseException as caught:  # noqa: BLE001  the others must not wait for ever
                 error, answer[1] = caught, f"rank 0 failed: {type(caught).__name__}: {caught}"
-        dist.broadcast_object_list(answer, src=0, group=self._group)
+        dist.broadcast_object_list(answer, src=0, group=self._group)  # type: ignore[arg-type]
         if error is not None:
             raise error
         if answer[1] is not None:

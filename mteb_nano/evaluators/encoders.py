@@ -9,6 +9,7 @@ import torch
 from mteb.models.sentence_transformer_wrapper import SentenceTransformerEncoderWrapper
 from mteb.types import PromptType
 from torch.utils.data import DataLoader, Dataset
+from typing_extensions import override
 
 from mteb_nano.errors import UserError
 from mteb_nano.evaluators.images import PageImages
@@ -36,8 +37,8 @@ class Documents(Dataset):
     def __len__(self) -> int:
         return len(self.ids)
 
-    def __getitem__(self, row: int) -> dict[str, Any]:
-        return {name: column[row] for name, column in self._columns() if column is not None}
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        return {name: column[index] for name, column in self._columns() if column is not None}
 
 
 class _Texts(Dataset):
@@ -49,8 +50,8 @@ class _Texts(Dataset):
     def __len__(self) -> int:
         return len(self._texts)
 
-    def __getitem__(self, row: int) -> dict[str, str]:
-        return {"text": self._texts[row]}
+    def __getitem__(self, index: int) -> dict[str, str]:
+        return {"text": self._texts[index]}
 
 
 class Encoder(Protocol):
@@ -128,7 +129,7 @@ def _is_multi_vector(model: Any) -> bool:
     return isinstance(model, MultiVectorEncoder)
 
 
-class SentenceTransformers:
+class SentenceTransformers(Encoder):
     """Encode as `mteb run` does: with its wrapper, so with its prompts, batches and precision."""
 
     def __init__(self, wrapper: Any, metadata: Any, options: dict[str, Any]) -> None:
@@ -142,13 +143,16 @@ class SentenceTransformers:
         # mteb keeps late interaction's encoding private, lest it be taken for a dense encoder's.
         self._encode = getattr(wrapper, "encode", None) or wrapper._encode  # noqa: SLF001
 
+    @override
     def queries(self, texts: Sequence[str]) -> Embeddings:
         return self._embed(_Texts(texts), PromptType.query)
 
+    @override
     def documents(self, documents: Documents) -> Iterator[Embeddings]:
         # One piece: the library sorts all texts by length, and batches change the last bits.
         yield self._embed(documents, PromptType.document)
 
+    @override
     def similarity(self, queries: Embeddings, documents: Embeddings) -> torch.Tensor:
         return torch.as_tensor(self._wrapper.similarity(queries, documents)).float().cpu()
 
@@ -157,24 +161,27 @@ class SentenceTransformers:
         return self._encode(loader, prompt_type=prompt_type, **self._where, **self._options)
 
 
-class PyLate:
+class PyLate(Encoder):
     """Encode with PyLate; all pages are scored, where PyLate's index would approximate."""
 
     def __init__(self, model: Any, options: dict[str, Any]) -> None:
         self._model = model
         self._options = options
 
+    @override
     def queries(self, texts: Sequence[str]) -> Embeddings:
         return self._model.encode(list(texts), is_query=True, **self._options)
 
+    @override
     def documents(self, documents: Documents) -> Iterator[Embeddings]:
         yield self._model.encode(documents.texts, is_query=False, **self._options)
 
+    @override
     def similarity(self, queries: Embeddings, documents: Embeddings) -> torch.Tensor:
         return similarity(queries, documents)
 
 
-class OwnModel:
+class OwnModel(Encoder):
     """Encode with a model of one's own, block by block.
 
     Its `encode_pages` gets images, texts, or `{"image": ..., "text": ...}`, as the mode has it. Its
@@ -186,9 +193,11 @@ class OwnModel:
         self._model = model
         self._batch_size = batch_size
 
+    @override
     def queries(self, texts: Sequence[str]) -> Embeddings:
         return self._model.encode_queries(list(texts), batch_size=self._batch_size)
 
+    @override
     def documents(self, documents: Documents) -> Iterator[Embeddings]:
         block = max(1, _BLOCK // self._batch_size) * self._batch_size
         for start in range(0, len(documents), block):
@@ -197,6 +206,7 @@ class OwnModel:
             pages = [next(iter(row.values())) for row in rows] if single else rows
             yield self._model.encode_pages(pages, batch_size=self._batch_size)
 
+    @override
     def similarity(self, queries: Embeddings, documents: Embeddings) -> torch.Tensor:
         own = getattr(self._model, "similarity", None)
         scores = similarity(queries, documents) if own is None else own(queries, documents)

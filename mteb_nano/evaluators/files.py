@@ -1,7 +1,8 @@
-"""What an evaluator writes: a CSV row an evaluation, a JSON line a query, and what was evaluated."""
+"""What an evaluator writes: a CSV row each time, a JSON line a query, and what was evaluated."""
 
 import csv
 import io
+import itertools
 import json
 import os
 from collections.abc import Mapping
@@ -35,11 +36,9 @@ class Writer:
         A file with other columns, of an earlier version, is left alone; `_2` is put to the name.
         """
         header = list(row)
-        for number in range(1, 100):
-            suffix = "" if number == 1 else f"_{number}"
-            path = folder / f"{self._name}_results{suffix}.csv"
-            if not path.exists() or _header(path) == header:
-                break
+        endings = itertools.chain([""], (f"_{n}" for n in itertools.count(2)))
+        paths = (folder / f"{self._name}_results{ending}.csv" for ending in endings)
+        path = next(p for p in paths if not p.exists() or _header(p) == header)
         rows = io.StringIO(newline="")
         writer = csv.writer(rows, lineterminator="\n")
         old = _whole_lines(path)

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import weakref
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import datasets
 from PIL import Image
@@ -66,7 +66,7 @@ class PageImages:
             image = self._pages[row]["image"]
             image.load()
         except (OSError, SyntaxError) as error:
-            page = self._pages.select([row])
+            page = cast("datasets.Dataset", self._pages.select([row]))
             faults = read.corpus_image_faults(page, decode=True)
             raise UserError(
                 "\n".join(["a page image cannot be used", *(faults or [str(error)])])

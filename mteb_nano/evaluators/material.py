@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import datasets
 
@@ -138,7 +139,8 @@ def _fewer_documents(
     ids = list(corpus["id"])
     others = sorted((i for i in ids if i not in judged), key=_lot)
     kept = judged | set(others[: n - len(judged)])
-    return corpus.select([row for row, i in enumerate(ids) if i in kept])
+    rows = [row for row, i in enumerate(ids) if i in kept]
+    return cast("datasets.Dataset", corpus.select(rows))
 
 
 def _lot(name: str) -> bytes:
@@ -150,7 +152,8 @@ def _keep_queries(subset: Subset, ids: Collection[str]) -> Subset:
     kept = set(ids)
     rows = [row for row, i in enumerate(subset.queries["id"]) if i in kept]
     qrels = {query: grades for query, grades in subset.qrels.items() if query in kept}
-    return replace(subset, queries=subset.queries.select(rows), qrels=qrels)
+    queries = cast("datasets.Dataset", subset.queries.select(rows))
+    return replace(subset, queries=queries, qrels=qrels)
 
 
 def gather(subsets: Mapping[str, Subset]) -> Material:

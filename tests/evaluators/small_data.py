@@ -106,7 +106,7 @@ def write_texts(out, *, languages=("de", "fr"), settings=("dpi120_font10", "dpi3
         noise = setting[3]
         clean = [f"{lang} document {i} about {['alpha', 'beta', 'gamma'][i % 3]}" for i in range(n)]
         asked = [f"{lang} query {['alpha', 'beta', 'gamma'][i]}" for i in range(3)]
-        rows = {
+        rows: dict[str, dict] = {
             "corpus": {"_id": [f"d{i}" for i in range(n)], "clean_text": clean},
             "queries": {"_id": [f"q{i}" for i in range(3)], "clean_text": asked},
         }

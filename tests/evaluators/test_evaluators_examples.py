@@ -24,6 +24,6 @@ def test_example(name, tmp_path, request):
         env=env, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
-    before, after = map(float, LAST.search(done.stdout).groups())
-    assert after > before + 0.02
+    ((before, after),) = LAST.findall(done.stdout)
+    assert float(after) > float(before) + 0.02
     assert list(tmp_path.glob("eval/*_results.csv"))

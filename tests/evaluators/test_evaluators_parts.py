@@ -38,7 +38,7 @@ def test_ties_go_to_the_larger_id(relevant, rank):
 @given(data=st.data(), n=st.integers(1, 40))
 @settings(max_examples=60, deadline=None)
 def test_ndcg_is_that_of_the_whole_ranking(data, n):
-    """Only the ten best and their ties go to pytrec_eval; the score is that of the whole ranking."""
+    """Only the ten best and their ties are ranked; the score is that of the whole ranking."""
     import pytrec_eval
 
     levels = data.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n))
@@ -79,8 +79,10 @@ def test_similarity_is_float32_of_half_precision():
 
 
 def pages_of(*images):
-    columns = {"id": [f"p{i}" for i in range(len(images))]}
-    columns["image"] = [{"bytes": image, "path": None} for image in images]
+    columns = {
+        "id": [f"p{i}" for i in range(len(images))],
+        "image": [{"bytes": image, "path": None} for image in images],
+    }
     return datasets.Dataset.from_dict(columns).cast_column("image", datasets.Image())
 
 
@@ -124,10 +126,12 @@ def test_a_broken_image_is_named():
 
 def test_state_is_left_as_found():
     """Modes of all modules, waiting gradients and four random states survive, also an error."""
-    model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Dropout())
+    weights = torch.nn.Linear(2, 2)
+    model = torch.nn.Sequential(weights, torch.nn.Dropout())
     model[1].eval()  # frozen on purpose; model.train() would wake it
     model(torch.ones(1, 2)).sum().backward()
-    gradient = model[0].weight.grad.clone()
+    assert weights.weight.grad is not None
+    gradient = weights.weight.grad.clone()
 
     def numbers():
         return random.random(), float(np.random.rand()), float(torch.rand(()))  # noqa: NPY002
@@ -137,12 +141,17 @@ def test_state_is_left_as_found():
     random.setstate(before[0])
     np.random.set_state(before[1])  # noqa: NPY002
     torch.set_rng_state(before[2])
-    with pytest.raises(KeyError), left_as_found(model):
-        assert not model[0].training
-        assert not model(torch.ones(1, 2)).requires_grad
-        numbers()
-        raise KeyError
+
+    def evaluate_and_fail():
+        with left_as_found(model):
+            assert not model[0].training
+            assert not model(torch.ones(1, 2)).requires_grad
+            numbers()
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        evaluate_and_fail()
     assert [part.training for part in model] == [True, False]
     assert model.training
-    assert torch.equal(model[0].weight.grad, gradient)
+    assert torch.equal(weights.weight.grad, gradient)
     assert numbers() == expected

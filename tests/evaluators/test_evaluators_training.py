@@ -1,6 +1,7 @@
 """Five steps of each trainer: the best checkpoint is picked by our score, and it is logged."""
 
 import json
+from typing import Any
 
 import pytest
 import torch
@@ -76,7 +77,11 @@ def test_sentence_transformers_trainers(kind, pages, tmp_path, request):
     model = request.getfixturevalue(kind)
     late = kind == "late"
     name = "MultiVectorEncoder" if late else "SentenceTransformer"
-    loss = (late_losses.MultiVectorMultipleNegativesRankingLoss if late else losses.MultipleNegativesRankingLoss)(model)
+    loss = (
+        late_losses.MultiVectorMultipleNegativesRankingLoss
+        if late
+        else losses.MultipleNegativesRankingLoss
+    )(model)
     evaluator = NanoViDoReV3Evaluator("image" if kind == "multimodal" else "markdown", data=pages)
     corpus = page_tables()["corpus"]
     train = Dataset.from_dict({"query": corpus["_id"], "page": corpus["markdown"]})
@@ -114,7 +119,10 @@ class SmallModel(PreTrainedModel):
 
     def forward(self, query, page):
         scores = self.letters(query) @ self.pixels(page).T
-        return {"loss": nn.functional.cross_entropy(scores, torch.arange(len(query))), "scores": scores}
+        return {
+            "loss": nn.functional.cross_entropy(scores, torch.arange(len(query))),
+            "scores": scores,
+        }
 
     def encode_queries(self, texts, batch_size):
         return torch.stack([self.letters(numbers(text)[None])[0] for text in texts])
@@ -135,8 +143,13 @@ def look(page):
 def small_set(n=12):
     from PIL import Image
 
-    rows = [{"query": numbers(f"page {i}"), "page": look(Image.new("RGB", (4, 4), (20 * i, 9, 9)))} for i in range(n)]
-    return Dataset.from_list([{k: v.tolist() for k, v in row.items()} for row in rows]).with_format("torch")
+    rows = [
+        {"query": numbers(f"page {i}"), "page": look(Image.new("RGB", (4, 4), (20 * i, 9, 9)))}
+        for i in range(n)
+    ]
+    listed = [{name: value.tolist() for name, value in row.items()} for row in rows]
+    made: Any = Dataset.from_list(listed).with_format("torch")
+    return made
 
 
 def test_callback_of_a_plain_trainer(pages, tmp_path):
@@ -210,7 +223,10 @@ def test_colpali_pages_are_scored_without_padding(pages, colqwen):
     with torch.no_grad():
         together = max_sim(encoder.encode_queries(queries, 2), encoder.encode_pages(images, 3))
         alone = [
-            [max_sim(encoder.encode_queries([q], 1), encoder.encode_pages([i], 1)).item() for i in images]
+            [
+                max_sim(encoder.encode_queries([q], 1), encoder.encode_pages([i], 1)).item()
+                for i in images
+            ]
             for q in queries
         ]
     assert torch.allclose(together, torch.tensor(alone), atol=1e-4)
@@ -249,8 +265,9 @@ def test_eval_steps_without_an_evaluation_set(pages, tmp_path):
     assert list(logged(trainer, evaluator.primary_metric)) == [2, 4]
 
 
-def test_two_checkpoints_are_compared(pages, tmp_path):
-    """`mteb-nano compare` reads the scores of two steps of one run."""
+def test_two_checkpoints_are_compared(pages, tmp_path, capsys):
+    """`mteb-nano compare` reads the scores of two steps of one run, and pairs them by query."""
+    from mteb_nano.report.__main__ import main
     from mteb_nano.report.evaluator_files import read_evaluator_file
 
     evaluator = NanoViDoReV3Evaluator(data=pages)
@@ -260,4 +277,9 @@ def test_two_checkpoints_are_compared(pages, tmp_path):
     results = read_evaluator_file(tmp_path / "per_query.jsonl")
     assert [result.revision for result in results] == ["step 1", "step 2"]
     last = results[1].subsets
-    assert {name: dict(subset.per_query["ndcg_at_10"]) for name, subset in last.items()} == evaluator.per_query
+    assert {
+        name: dict(subset.per_query["ndcg_at_10"]) for name, subset in last.items()
+    } == evaluator.per_query
+    path = tmp_path / "per_query.jsonl"
+    assert main(["compare", f"{path}@1", f"{path}@2", "--json"]) == 0
+    assert "step 2" in capsys.readouterr().out

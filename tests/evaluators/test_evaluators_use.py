@@ -4,6 +4,7 @@ import csv
 import json
 import math
 
+import numpy as np
 import pytest
 import torch
 from sentence_transformers.base.evaluation import SequentialEvaluator
@@ -52,7 +53,7 @@ def test_too_many_groups_are_not_logged(tmp_path):
 def test_mean_and_interval_are_the_reports(evaluator, dense):
     """The mean is that of the sources' means; the limits are the stratified bootstrap's."""
     metrics = evaluator(dense)
-    strata = [list(scores.values()) for scores in evaluator.per_query.values()]
+    strata = [np.array(list(scores.values())) for scores in evaluator.per_query.values()]
     known = mean_interval(strata, n_resamples=5000)
     values = list(metrics.values())[:3]
     assert values == pytest.approx([known.value, known.low, known.high])
@@ -136,7 +137,7 @@ def test_every_second_call(pages, dense, tmp_path):
     ],
 )
 def test_a_part_has_a_name_of_its_own(arguments, name, n_pages, n_queries, pages, dense):
-    """Whatever is left out shows in the name, and so in every key and file; all judged pages stay."""
+    """What is left out shows in the name, so in every key and file; judged pages stay."""
     evaluator = NanoViDoReV3Evaluator("markdown", data=pages, **arguments)
     evaluator(dense)
     assert evaluator.name == name

@@ -17,10 +17,11 @@ WIDTH = 32
 
 def tokenizer(max_length: int = 64) -> PreTrainedTokenizerFast:
     """Return a tokenizer of bytes."""
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+    names = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep")}
+    special = list(names.values())
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     made = Tokenizer(
-        models.WordLevel({t: i for i, t in enumerate([*special, *alphabet])}, unk_token="[UNK]")
+        models.WordLevel({t: i for i, t in enumerate([*special, *alphabet])}, special[1])
     )
     made.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.ByteLevel(add_prefix_space=False), pre_tokenizers.Split("", "isolated")]
@@ -30,11 +31,8 @@ def tokenizer(max_length: int = 64) -> PreTrainedTokenizerFast:
     )
     return PreTrainedTokenizerFast(
         tokenizer_object=made,
-        pad_token="[PAD]",
-        unk_token="[UNK]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
         model_max_length=max_length,
+        **names,
     )
 
 
