@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from mteb_nano.errors import UserError
-
 Kind = Literal["page-retrieval", "ocr-retrieval"]
 
 # `X2Y` reads corpus2query: clean2ocr is a clean index asked with noisy queries.
@@ -115,18 +113,9 @@ OCR_MLDR = Dataset(
 
 PUBLISHED = (NANO_VIDORE_V3, OCR_MLDR)
 
-_LIST_FIELDS = ("languages", "settings", "query_languages", "grades")
-
 
 def from_manifest(manifest: Mapping[str, Any], folder: Path) -> Dataset:
-    """Return the dataset that a folder's manifest describes.
-
-    Raises:
-        UserError: A field is missing or of the wrong type; all such faults are named.
-    """
-    faults = _manifest_faults(manifest)
-    if faults:
-        raise UserError(f"{folder}/manifest.json: " + "; ".join(faults))
+    """Return the dataset that a folder's manifest, as `read_manifest` returns it, describes."""
     counts = {k: v for k, v in manifest.get("counts", {}).items() if isinstance(v, int)}
     published = {d.name: d for d in PUBLISHED}.get(manifest["name"])
     return Dataset(
@@ -148,32 +137,3 @@ def from_manifest(manifest: Mapping[str, Any], folder: Path) -> Dataset:
 
 def _license(value: object) -> str | None:
     return value if isinstance(value, str) else None
-
-
-def _manifest_faults(manifest: Mapping[str, Any]) -> list[str]:
-    faults = []
-    name = manifest.get("name")
-    if not isinstance(name, str) or not name or not all(c.isalnum() or c in "_.-" for c in name):
-        faults.append(f"`name` must be letters, digits, `_`, `.` or `-`, got {name!r}")
-    kind = manifest.get("kind")
-    if kind not in ("page-retrieval", "ocr-retrieval"):
-        faults.append(f"`kind` must be `page-retrieval` or `ocr-retrieval`, got {kind!r}")
-    needed = {"page-retrieval": ("sources",), "ocr-retrieval": ("languages", "settings")}
-    faults += [
-        f"`{key}` must be a list with at least one entry, got {manifest.get(key)!r}"
-        for key in needed.get(str(kind), ())
-        if not isinstance(manifest.get(key), list) or not manifest[key]
-    ]
-    faults += [
-        f"`{key}` must be a list, got {manifest[key]!r}"
-        for key in _LIST_FIELDS
-        if key in manifest and not isinstance(manifest[key], list)
-    ]
-    sources = manifest.get("sources", [])
-    if isinstance(sources, list) and not all(
-        isinstance(s, dict) and isinstance(s.get("name"), str) for s in sources
-    ):
-        faults.append("each of `sources` must be an object with a `name`")
-    if not isinstance(manifest.get("counts", {}), dict):
-        faults.append(f"`counts` must be an object, got {manifest['counts']!r}")
-    return faults

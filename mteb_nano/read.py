@@ -97,13 +97,19 @@ def read_ocr(
             missing += fault
         if not missing:
             parts[pair] = (read["corpus"], read["queries"], read["qrels"])
-            lang = pair.split("_", 1)[0]
             found = schema.ocr_faults(*parts[pair], grades=dataset.grades)
-            counts = {f"{lang}_{p}": len(read[p]["id"]) for p in ("corpus", "queries")}
+            counts = ocr_counts(pair, *parts[pair])
             missing = [f"{pair}: {fault}" for fault in found]
             missing += [f"{pair}: {line}" for line in schema.count_faults(counts, dataset)]
         faults += missing
     return parts, faults
+
+
+def ocr_counts(pair: str, corpus: Columns, queries: Columns, qrels: Columns) -> dict[str, int]:
+    """Return the rows of a language's corpus and queries, under the names of the catalog."""
+    del qrels
+    lang = pair.split("_", 1)[0]
+    return {f"{lang}_corpus": len(corpus["id"]), f"{lang}_queries": len(queries["id"])}
 
 
 def _read_part(

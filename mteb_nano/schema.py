@@ -39,13 +39,17 @@ def page_faults(corpus: Columns, queries: Columns, qrels: Columns, dataset: Data
         *_qrel_faults(corpus, queries, qrels, dataset.grades),
         *_crossing_faults(corpus, queries, qrels),
     ]
-    counts = {
+    return [*faults, *count_faults(page_counts(corpus, queries, qrels), dataset)]
+
+
+def page_counts(corpus: Columns, queries: Columns, qrels: Columns) -> dict[str, int]:
+    """Return the rows of each table, and how many pages are judged."""
+    return {
         "corpus": len(corpus["id"] or ()),
         "queries": len(queries["id"] or ()),
         "qrels": len(qrels["query"] or ()),
         "judged": len(set(_as_text(qrels["document"]))),
     }
-    return [*faults, *count_faults(counts, dataset)]
 
 
 def ocr_faults(

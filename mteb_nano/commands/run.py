@@ -16,7 +16,7 @@ _EPILOG = """All other options are those of `mteb run` (see `mteb run --help`), 
 examples:
   mteb-nano run -t NanoViDoReV3 -m vidore/colqwen2.5-v0.2 --output-folder results
   mteb-nano run -t NanoViDoReV3 -m MODEL --dataset NanoViDoReV3=/data/NanoViDoRe_v3
-  mteb-nano run -t OCRMLDR -m MODEL --dataset OCRMLDR=Psychias/ocr-mldr@4f1c2ab
+  mteb-nano run -t OCRMLDR -m MODEL --dataset OCRMLDR=Psychias/ocr-mldr@main
   mteb-nano run -t OCRMLDR -m MODEL --langs de fr --dpi 120 --mode clean ocr
   mteb-nano run --data MY_DATASET -m mteb/baseline-bm25s
 """

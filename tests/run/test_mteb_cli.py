@@ -200,3 +200,23 @@ def test_a_dataset_folder_is_a_task(tmp_path):
     run = ("mteb", "run", "-t", "OurScans", "-m", "mteb/baseline-bm25s")
     command(*run, "--output-folder", tmp_path / "out", env={"MTEB_NANO_DATA": str(mine)})
     assert len(by_subset(result(tmp_path / "out", "OurScans"))) == 4
+
+
+def test_the_published_repository_runs_from_the_hubs_cache(tmp_path):
+    """From the Hub's cache, offline: the commit is recorded; other counts warn, `check` refuses."""
+    rows = generate.page_rows()
+    for row in rows["queries"]:
+        del row["query_format"]
+    folder = generate.write(tmp_path / "plain", rows, manifest=None)
+    snapshot = generate.hub_cache(tmp_path / "hub", folder, "lightonai/NanoViDoRe_v3")
+    run = ("mteb", "run", "-t", "NanoViDoReV3Markdown", "-m", "mteb/baseline-bm25s")
+    env = {"HF_HUB_CACHE": str(tmp_path / "hub"), "COLUMNS": "300"}
+    done = command(*run, "--output-folder", tmp_path / "out", env=env)
+    found = result(tmp_path / "out", "NanoViDoReV3Markdown")
+    assert found["dataset_revision"] == generate.COMMIT == snapshot.name
+    assert "corpus: 32, the published dataset has 4,000" in done.stderr
+    assert "the queries have no format, so there are no scores ndcg_at_10_format_*" in done.stderr
+    assert not any("_format_" in key for key in found["scores"]["test"][0])
+    checked = command("mteb-nano", "check", snapshot, check=False)
+    assert checked.returncode == 2
+    assert "corpus: 32, the published dataset has 4,000" in checked.stdout
