@@ -2,6 +2,7 @@
 
 import argparse
 import itertools
+import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -55,9 +56,12 @@ def run(args: argparse.Namespace) -> int:
     _put_in_place(args.data, args.dataset)
     import mteb
     from mteb.cli.build_cli import build_cli
+    from rich.logging import RichHandler
 
     from mteb_nano import registry
 
+    # As mteb's own command logs.
+    logging.basicConfig(format="%(message)s", handlers=[RichHandler(show_path=False)])
     registry.register()  # for installs that run no `.pth` files, and for MTEB_NANO_DISABLE
     meta = mteb.get_model_meta(args.model, fetch_from_hf=False)
     tasks = args.tasks or _tasks_of_folders(args.data, meta.modalities)
