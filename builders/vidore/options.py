@@ -36,7 +36,7 @@ examples:
   # step by step, the middle one on another machine
   python -m builders.vidore sample --work w
   python -m builders.vidore mine --work w
-  python -m builders.vidore assemble --work w --out nano_vidore_v3
+  python -m builders.vidore assemble --work w --name NanoViDoReV3 --out nano_vidore_v3
 """
 
 

@@ -243,3 +243,20 @@ def test_gpu_ranks_like_the_cpu(source, tiny_colqwen, tmp_path, scores):
     """On a GPU, in bfloat16, the scores agree to bfloat16's precision."""
     found = make_miner(tiny_colqwen, tmp_path, device="cuda").score(source, QUERIES)
     np.testing.assert_allclose(found, scores, rtol=0.02, atol=0.5)
+
+
+def test_default_miner_is_the_card_s_model_at_its_revision(tmp_path):
+    """Without options the recipe's model is encoded by colpali-engine, at the pinned revision.
+
+    mteb's registry knows the name, the loader and the same revision; nothing is downloaded.
+    """
+    from builders.vidore.miners import make_miner as choose_miner
+    from builders.vidore.options import parse_options, recipe_of
+    from builders.vidore.search import find_model
+
+    options = parse_options(["build", "--out", str(tmp_path / "out")])
+    miner = choose_miner(recipe_of(options), tmp_path, options)
+    assert isinstance(miner, LateInteractionMiner)
+    assert miner.about["model"] == "vultr/VultronRetrieverCore-Qwen3.5-4.5B"
+    assert miner.about["revision"] == "461c7bc02d596932c76c12164596732dad9cf4f2"
+    assert find_model(miner.about["model"], None).revision == miner.about["revision"]
