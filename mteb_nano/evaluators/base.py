@@ -138,8 +138,6 @@ class NanoEvaluator(BaseEvaluator):
         Raises:
             UserError: It is of no known kind, or cannot see the page images that are asked of it.
         """
-        if any(documents.images for documents in self._documents):
-            encoders.refuse_blind(model, self.name)
         self._encoder(model)
 
     def __call__(
@@ -171,13 +169,15 @@ class NanoEvaluator(BaseEvaluator):
 
     def _evaluate(self, model: Any) -> dict[str, float]:
         start = time.perf_counter()
-        self.check(model)
+        encoder = self._encoder(model)
         with left_as_found(model):
-            self.per_query = score_all(self._encoder(model), self.material, self._documents)
+            self.per_query = score_all(encoder, self.material, self._documents)
         values = summary(self.per_query, self._shown)
         return dict(zip(self.keys, (*values, time.perf_counter() - start), strict=True))
 
     def _encoder(self, model: Any) -> Encoder:
+        if any(documents.images for documents in self._documents):
+            encoders.refuse_blind(model, self.name)
         return encoders.encoder_for(
             model,
             self._metadata,

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from mteb_nano.errors import UserError
 from mteb_nano.evaluators.images import PageImages
-from mteb_nano.evaluators.similarity import Embeddings, similarity
+from mteb_nano.evaluators.similarity import Embeddings, as_float32, is_single, similarity
 
 _SPLIT = "test"
 _BLOCK = 256  # pages handed to a model of one's own at once, so that decoded images stay few
@@ -239,9 +239,10 @@ def refuse_nan(embeddings: Embeddings, ids: Sequence[str], what: str) -> None:
     """
     if len(embeddings) != len(ids):
         raise UserError(f"the model gave {len(embeddings)} embeddings for {len(ids)} {what}")
-    wrong = [
-        name for name, embedding in zip(ids, embeddings, strict=True) if not _is_finite(embedding)
-    ]
+    if is_single(embeddings) and _is_finite(as_float32(embeddings)):
+        return
+    pairs = zip(ids, embeddings, strict=True)
+    wrong = [name for name, embedding in pairs if not _is_finite(embedding)]
     if wrong:
         more = ", ..." if len(wrong) > 5 else ""  # noqa: PLR2004
         raise UserError(

@@ -1,6 +1,7 @@
 """Page images for many evaluations: decoded, and made smaller if asked, once per evaluator."""
 
 import contextlib
+import logging
 import math
 import mmap
 import shutil
@@ -15,11 +16,12 @@ from PIL import Image
 from mteb_nano import read
 from mteb_nano.errors import UserError
 
+log = logging.getLogger(__name__)
 # A memory image is its bytes alone only in these modes; others are decoded each time.
 _PLAIN_MODES = ("L", "LA", "RGB", "RGBA", "CMYK")
 _MEGABYTE = 1_000_000
-# What must stay free where the images are kept, as a share of what they take.
-_HEADROOM = 0.2
+# What must stay free of the disk that the images are kept on.
+_HEADROOM = 0.1
 
 
 class PageImages:
@@ -126,8 +128,9 @@ class _PixelStore:
             # No name: the system takes the file back whenever this process ends.
             self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115
             weakref.finalize(self, _close, self._file)
-        where = self._folder or tempfile.gettempdir()
-        return shutil.disk_usage(where).free > length + _HEADROOM * self._length
+            log.info("page images beyond cache_mb are kept in a temporary file")
+        disk = shutil.disk_usage(self._folder or tempfile.gettempdir())
+        return disk.free - length > _HEADROOM * disk.total
 
     def _mapped(self) -> mmap.mmap:
         if self._map is None or len(self._map) < self._length:

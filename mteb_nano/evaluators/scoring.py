@@ -11,8 +11,6 @@ from mteb_nano.evaluators.material import Material
 
 Scores = dict[str, dict[str, float]]  # subset -> query id -> nDCG@10
 K = 10
-# What mteb keeps of a ranking; only 1,000 documents with one score could be cut apart by it.
-_TOP = 1001
 
 
 def ndcg_at_10(
@@ -22,6 +20,9 @@ def ndcg_at_10(
     qrels: Mapping[str, Mapping[str, int]],
 ) -> dict[str, float]:
     """Return nDCG@10 of each query; gains are the grades, equal scores go to the larger id.
+
+    mteb keeps 1,000 documents of a ranking before it breaks ties, so where more than that tie for
+    the tenth place (a model that has collapsed) its score is another one of many.
 
     Args:
         scores: (n_queries, n_documents), finite.
@@ -41,18 +42,13 @@ def _best(
     scores: torch.Tensor, query_ids: Sequence[str], document_ids: Sequence[str]
 ) -> dict[str, dict[str, float]]:
     """Return the 10 best documents of each query, and all that tie with the tenth."""
-    values, columns = torch.topk(scores, min(_TOP, scores.shape[1]), dim=1)
-    tenth = values[:, min(K, values.shape[1]) - 1].tolist()
-    return {
-        query: {
-            document_ids[column]: value
-            for value, column in zip(row_values, row_columns, strict=True)
-            if value >= least
-        }
-        for query, least, row_values, row_columns in zip(
-            query_ids, tenth, values.tolist(), columns.tolist(), strict=True
-        )
-    }
+    tenth = torch.topk(scores, min(K, scores.shape[1]), dim=1).values[:, -1:]
+    rows, columns = (scores >= tenth).nonzero(as_tuple=True)
+    ranked: dict[str, dict[str, float]] = {query: {} for query in query_ids}
+    found = zip(rows.tolist(), columns.tolist(), scores[rows, columns].tolist(), strict=True)
+    for row, column, value in found:
+        ranked[query_ids[row]][document_ids[column]] = value
+    return ranked
 
 
 def score_all(encoder: Encoder, material: Material, documents: Sequence[Documents]) -> Scores:

@@ -35,7 +35,8 @@ def modules(model: Any) -> list[torch.nn.Module]:
     """Return the model, or the modules that an object around a model holds."""
     if isinstance(model, torch.nn.Module):
         return [model]
-    return [part for part in vars(model).values() if isinstance(part, torch.nn.Module)]
+    held = getattr(model, "__dict__", {})
+    return [part for part in held.values() if isinstance(part, torch.nn.Module)]
 
 
 def free_memory() -> None:
