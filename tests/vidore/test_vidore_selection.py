@@ -87,6 +87,16 @@ def test_exhausted_lists_say_what_to_raise():
         fill_pool(pool, positives=[], candidates={"a": {"q": ["1", "2"]}}, quotas={"a": 3})
 
 
+def test_a_quota_may_be_open():
+    """Without `fill` a source gives what its candidates give."""
+    pool = make_pool({("a", "1"): "one", ("a", "2"): "two", ("a", "3"): "one"})
+    negatives, skips = fill_pool(
+        pool, positives=[], candidates={"a": {"q": ["1", "2", "3"]}}, quotas={"a": 9}, fill=False
+    )
+    assert [n.page_id for n in negatives] == ["1", "2"]
+    assert [(s.page_id, s.rule) for s in skips] == [("3", "exact")]
+
+
 def fill_slowly(pages, positives, candidates, quotas):
     """The card's rule, literally: on every insert compare with every pooled page."""
 
