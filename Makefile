@@ -21,7 +21,8 @@ TEST_DEBIAN := $(DEMO_DEBIAN) tesseract-ocr-deu tesseract-ocr-fra tesseract-ocr-
 	tesseract-ocr-spa chromium fonts-liberation
 BENCH := $(wildcard benchmarks/shared_corpus.py benchmarks/sample_results.py benchmarks/statistics.py)
 bin := $(VENV)/bin
-pip := $(bin)/python -m pip install --quiet --disable-pip-version-check
+# Bytecode is made of what is imported, when it is: torch and transformers hold far more than that.
+pip := $(bin)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
 .PHONY: help demo test check format bench clean debian-demo debian-test
 

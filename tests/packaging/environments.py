@@ -5,6 +5,7 @@ Python runs no `.pth` files that lie in there, so nothing of its own mteb-nano t
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -73,6 +74,8 @@ def make_environment(folder: Path) -> Environment:
     venv.create(folder, with_pip=False, symlinks=True)
     environment = Environment(folder)
     (environment.site / "outer.pth").write_text(f"{OUTER}\n")
+    for shim in Path(OUTER).glob("declare_torchvision_ops.*"):  # see tests/torchvision_shim
+        shutil.copy(shim, environment.site)
     return environment
 
 
