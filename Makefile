@@ -24,10 +24,10 @@ bin := $(VENV)/bin
 # Bytecode is made of what is imported, when it is: torch and transformers hold far more than that.
 pip := $(bin)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: help demo test check format bench clean debian-demo debian-test
+.PHONY: help demo test test-pylate check format bench clean debian-demo debian-test
 
 help:  ## this list
-	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 13
 
 demo: debian-demo $(VENV)/demo.stamp  ## both benchmarks on the embedded sample, offline
 	@$(bin)/mteb-nano demo
@@ -35,6 +35,9 @@ demo: debian-demo $(VENV)/demo.stamp  ## both benchmarks on the embedded sample,
 # A test file's tests share costly fixtures, so they stay in one process.
 test: check debian-test  ## format, lint, types, then all tests
 	@OMP_NUM_THREADS=1 OMP_THREAD_LIMIT=1 $(bin)/python -m pytest -n $(JOBS) --dist loadfile
+
+test-pylate: $(VENV)-pylate/pylate.stamp  ## evaluators with PyLate, in an environment of its own
+	@OMP_NUM_THREADS=1 $(VENV)-pylate/bin/python -m pytest tests/evaluators/test_evaluators_pylate.py
 
 check: $(VENV)/dev.stamp  ## format, lint, types
 	@$(bin)/ruff format --check .
@@ -74,3 +77,9 @@ $(VENV)/dev.stamp: $(VENV)/torch.stamp pyproject.toml $(wildcard startup/* tests
 	@$(pip) $(TORCHVISION) --editable '.[all,colpali,ray]' --group dev
 	@$(bin)/python tests/torchvision_shim/install.py
 	@touch $@ $(VENV)/demo.stamp
+
+# The same recipes with another VENV.
+$(VENV)-pylate/pylate.stamp: pyproject.toml $(wildcard startup/*)
+	@$(MAKE) --no-print-directory VENV=$(VENV)-pylate $(VENV)-pylate/torch.stamp
+	@$(VENV)-pylate/bin/python -m pip install --quiet --editable . --group pylate
+	@touch $@
