@@ -49,6 +49,13 @@ def rows(scores: Scores) -> Iterator[str]:
             yield f"| {setting} | {mode} | {mean:.1f} | {100 * drop.value:+.1f} [{interval}] |"
 
 
+def missing(scores: Scores) -> list[str]:
+    """Return the subsets that a whole run would have beside these."""
+    pairs = {subset.rsplit("_", 1)[0] for subset in scores}
+    whole = {f"{pair}_{mode}" for pair in pairs for mode in MODES}
+    return sorted(whole - set(scores))
+
+
 def _array(scores: Scores, subset: str) -> np.ndarray:
     mine = scores[subset]
     return np.array([mine[query] for query in sorted(mine)])
@@ -60,9 +67,13 @@ def main() -> int:
     p.add_argument("results", type=Path, nargs="+", help="result files of mteb, one a model")
     args = p.parse_args()
     for path in args.results:
+        scores = read_scores(path)
+        if faults := missing(scores):
+            print(f"{path}: no scores of {', '.join(faults)}: end the run first", file=sys.stderr)
+            return 2
         print(f"\n{path}\n\n| setting | mode | nDCG@10 | minus clean, 95% interval |")
         print("| --- | --- | --- | --- |")
-        for line in rows(read_scores(path)):
+        for line in rows(scores):
             print(line)
     return 0
 
