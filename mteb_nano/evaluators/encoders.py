@@ -9,7 +9,6 @@ import torch
 from mteb.models.sentence_transformer_wrapper import SentenceTransformerEncoderWrapper
 from mteb.types import PromptType
 from torch.utils.data import DataLoader, Dataset
-from typing_extensions import override
 
 from mteb_nano.errors import UserError
 from mteb_nano.evaluators.images import PageImages
@@ -143,17 +142,17 @@ class SentenceTransformers(Encoder):
         # mteb keeps late interaction's encoding private, lest it be taken for a dense encoder's.
         self._encode = getattr(wrapper, "encode", None) or wrapper._encode  # noqa: SLF001
 
-    @override
     def queries(self, texts: Sequence[str]) -> Embeddings:
+        """Return the queries' embeddings."""
         return self._embed(_Texts(texts), PromptType.query)
 
-    @override
     def documents(self, documents: Documents) -> Iterator[Embeddings]:
+        """Yield the corpus's embeddings."""
         # One piece: the library sorts all texts by length, and batches change the last bits.
         yield self._embed(documents, PromptType.document)
 
-    @override
     def similarity(self, queries: Embeddings, documents: Embeddings) -> torch.Tensor:
+        """Return similarities in float32."""
         return torch.as_tensor(self._wrapper.similarity(queries, documents)).float().cpu()
 
     def _embed(self, rows: Dataset, prompt_type: PromptType) -> Embeddings:
@@ -168,16 +167,16 @@ class PyLate(Encoder):
         self._model = model
         self._options = options
 
-    @override
     def queries(self, texts: Sequence[str]) -> Embeddings:
+        """Return the queries' embeddings."""
         return self._model.encode(list(texts), is_query=True, **self._options)
 
-    @override
     def documents(self, documents: Documents) -> Iterator[Embeddings]:
+        """Yield the corpus's embeddings."""
         yield self._model.encode(documents.texts, is_query=False, **self._options)
 
-    @override
     def similarity(self, queries: Embeddings, documents: Embeddings) -> torch.Tensor:
+        """Return similarities in float32."""
         return similarity(queries, documents)
 
 
@@ -193,12 +192,12 @@ class OwnModel(Encoder):
         self._model = model
         self._batch_size = batch_size
 
-    @override
     def queries(self, texts: Sequence[str]) -> Embeddings:
+        """Return the queries' embeddings."""
         return self._model.encode_queries(list(texts), batch_size=self._batch_size)
 
-    @override
     def documents(self, documents: Documents) -> Iterator[Embeddings]:
+        """Yield the corpus's embeddings."""
         block = max(1, _BLOCK // self._batch_size) * self._batch_size
         for start in range(0, len(documents), block):
             rows = [documents[i] for i in range(start, min(start + block, len(documents)))]
@@ -206,8 +205,8 @@ class OwnModel(Encoder):
             pages = [next(iter(row.values())) for row in rows] if single else rows
             yield self._model.encode_pages(pages, batch_size=self._batch_size)
 
-    @override
     def similarity(self, queries: Embeddings, documents: Embeddings) -> torch.Tensor:
+        """Return similarities in float32."""
         own = getattr(self._model, "similarity", None)
         scores = similarity(queries, documents) if own is None else own(queries, documents)
         return torch.as_tensor(scores).float().cpu()

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mteb_nano.report.records import MAIN_METRIC
+
 PER_QUERY = "per_query.jsonl"
-METRIC = "ndcg_at_10"
 Key = tuple[Any, ...]  # task, data_revision, model, step: one evaluation
 
 
@@ -70,7 +71,7 @@ class Writer:
             _replace(path, b"".join(line for line in kept if _key(line) != tuple(same.values())))
         self._written[path].add(tuple(same.values()))
         lines = (
-            {**same, "subset": subset, "query_id": query, "metric": METRIC, "score": score}
+            {**same, "subset": subset, "query_id": query, "metric": MAIN_METRIC, "score": score}
             for subset, queries in scores.items()
             for query, score in queries.items()
         )
@@ -94,8 +95,12 @@ def _holds(line: bytes) -> bool:
 
 
 def _key(line: bytes) -> Key:
-    row = json.loads(line)
-    return tuple(row.get(name) for name in ("task", "data_revision", "model", "step"))
+    try:
+        row = json.loads(line)
+    except ValueError:
+        row = None  # not ours: kept as it is, and reported by who reads the file
+    names = ("task", "data_revision", "model", "step")
+    return tuple(row.get(name) for name in names) if isinstance(row, dict) else ()
 
 
 def _whole_lines(path: Path) -> str:

@@ -37,11 +37,10 @@ class Search:
 
 @dataclass(frozen=True)
 class Material:
-    """All that is searched and how it is judged; `groups` are languages and the like of a query."""
+    """All that is searched, and how it is judged."""
 
     searches: tuple[Search, ...]
     qrels: Mapping[str, Mapping[str, Mapping[str, int]]]  # subset -> query -> document -> grade
-    groups: Mapping[str, Mapping[str, tuple[str, ...]]]  # subset -> query -> names
 
 
 def find_dataset(published: Dataset, data: str | Path | None) -> Dataset:
@@ -178,7 +177,6 @@ def gather(subsets: Mapping[str, Subset]) -> Material:
     return Material(
         searches=tuple(Search(corpora[key], tuple(parts)) for key, parts in asked.items()),
         qrels={name: subset.qrels for name, subset in subsets.items()},
-        groups={name: subset.groups for name, subset in subsets.items()},
     )
 
 

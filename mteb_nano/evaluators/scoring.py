@@ -6,6 +6,7 @@ from typing import Any
 import pytrec_eval
 import torch
 
+from mteb_nano.errors import UserError
 from mteb_nano.evaluators.encoders import Documents, Encoder, refuse_nan
 from mteb_nano.evaluators.material import Material
 
@@ -87,4 +88,6 @@ def _similarities(encoder: Encoder, queries: Sequence[Any], corpus: Documents) -
         start += len(piece)
         for part, embeddings in zip(parts, queries, strict=True):
             part.append(encoder.similarity(embeddings, piece))
+    if start != len(corpus):
+        raise UserError(f"the model gave {start} embeddings for {len(corpus)} documents")
     return [torch.cat(part, dim=1) for part in parts]

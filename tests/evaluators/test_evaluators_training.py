@@ -60,9 +60,8 @@ def assert_best_was_loaded(trainer, evaluator, model):
 
 
 def read_tensorboard(folder, tag):
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    events = EventAccumulator(str(folder))
+    name = "tensorboard.backend.event_processing.event_accumulator"
+    events = pytest.importorskip(name).EventAccumulator(str(folder))
     events.Reload()
     return {event.step: event.value for event in events.Scalars(tag)}
 

@@ -249,3 +249,18 @@ def test_nan_names_the_queries(evaluator, dense):
     dense.encode_query = lambda texts, **kwargs: original(texts, **kwargs) * math.nan
     with pytest.raises(UserError, match="4 of 4 queries are NaN or infinite: north-q0"):
         evaluator(dense)
+
+
+@pytest.mark.parametrize("kind", ["encode_queries", "encode_pages"])
+def test_an_embedding_is_missing(kind, evaluator):
+    """A model of one's own that drops a text or a page is refused: the rest would be shifted."""
+
+    class Model:
+        def encode_queries(self, texts, batch_size):
+            return np.ones((len(texts) - (kind == "encode_queries"), 2), dtype=np.float32)
+
+        def encode_pages(self, pages, batch_size):
+            return np.ones((len(pages) - (kind == "encode_pages"), 2), dtype=np.float32)
+
+    with pytest.raises(UserError, match="embeddings for"):
+        evaluator(Model())
