@@ -13,6 +13,7 @@ from mteb_nano.nano_vidore_v3 import SUFFIXES, PageTask, page_metadata
 from mteb_nano.ocr_mldr import OcrTask, ocr_metadata
 from mteb_nano.task import NanoTask
 
+_MODULE = "mteb.tasks"  # where the registry puts the classes, so that pickle finds them
 VARIABLE = "MTEB_NANO_DATA"  # folders, separated as in PATH
 
 
@@ -26,12 +27,18 @@ def tasks_of(folder: Path) -> tuple[type[NanoTask], ...]:
     row = catalog.from_manifest(manifest, folder)
     fields = _fields(manifest, folder)
     if row.kind == "ocr-retrieval":
-        return (type(row.name, (OcrTask,), {"row": row, "metadata": ocr_metadata(row, **fields)}),)
+        body = {"row": row, "metadata": ocr_metadata(row, **fields), "__module__": _MODULE}
+        return (type(row.name, (OcrTask,), body),)
     return tuple(
         type(
             row.name + suffix,
             (PageTask,),
-            {"row": row, "mode": mode, "metadata": page_metadata(row, mode, **fields)},
+            {
+                "row": row,
+                "mode": mode,
+                "metadata": page_metadata(row, mode, **fields),
+                "__module__": _MODULE,
+            },
         )
         for mode, suffix in SUFFIXES.items()
     )

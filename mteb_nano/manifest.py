@@ -68,7 +68,10 @@ def field_faults(manifest: Mapping[str, Any]) -> list[str]:
         if not isinstance(manifest.get(key), list) or not manifest[key]
     ]
     rules = {
-        "sources": ("different objects, each with a `name`", _are_sources),
+        "sources": (
+            "objects, each with a printable `name`, different also without `vidore_v3_`",
+            _are_sources,
+        ),
         "languages": ("different codes of letters, digits or `-`", _are_languages),
         "settings": ("different words of letters, digits, `_`, `.` or `-`", _are_settings),
         "query_languages": ("different words", _are_words),
@@ -88,7 +91,15 @@ def _are_words(values: list[Any]) -> bool:
 
 
 def _are_sources(values: list[Any]) -> bool:
-    return _are_words([v.get("name") if isinstance(v, dict) else None for v in values])
+    names: list[Any] = [v.get("name") if isinstance(v, dict) else None for v in values]
+    if not _are_words(names) or not all(name.isprintable() for name in names):
+        return False
+    return len({source_name(name) for name in names}) == len(names)
+
+
+def source_name(value: str) -> str:
+    """Return `hr` for `vidore/vidore_v3_hr`, `vidore_v3_hr` and `hr`; other names as they are."""
+    return value.rsplit("/", 1)[-1].removeprefix("vidore_v3_")
 
 
 def _are_languages(values: list[Any]) -> bool:

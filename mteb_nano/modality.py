@@ -4,16 +4,24 @@ import re
 from collections.abc import Iterable
 
 # mteb's `_check_model_modalities`; tests/test_cli_mteb.py holds it to this wording.
-_MISMATCH = re.compile(r"Model (\S+) supports .*, but none overlap with task (\S+) ")
+_MISMATCH = re.compile(r"Model (\S+) supports (\[.*?\]), but none overlap with task (\S+) ")
 
 
 def hint_for(message: str) -> str | None:
-    """Return one line for mteb's message about modalities, if it is about one of our tasks."""
-    match = _MISMATCH.search(message)
+    """Return mteb's message about modalities, one line a task, if one of our tasks is in it."""
+    lines = message.splitlines()
+    hints = [_hint_for_line(line) for line in lines]
+    if not any(hints):
+        return None
+    return "\n".join(hint or line for hint, line in zip(hints, lines, strict=True))
+
+
+def _hint_for_line(line: str) -> str | None:
+    match = _MISMATCH.search(line)
     if match is None:
         return None
-    model, task = match.groups()
-    return mismatch(model, ["text"], task)
+    model, modalities, task = match.groups()
+    return mismatch(model, re.findall(r"\w+", modalities), task)
 
 
 def mismatch(model: str, modalities: Iterable[str] | None, task: str) -> str | None:
@@ -30,9 +38,11 @@ def mismatch(model: str, modalities: Iterable[str] | None, task: str) -> str | N
     by_name = {t.metadata.name: t for t in registry.tasks()}
     cls = by_name.get(task)
     known = set(modalities or ())
-    if cls is None or not known or not issubclass(cls, PageTask) or cls.mode == "markdown":
+    if cls is None or not known:
         return None
-    if "image" in known:
+    if "text" not in known:
+        return f"{model} reads {', '.join(sorted(known))} and the queries of {task} are text"
+    if "image" in known or not issubclass(cls, PageTask) or cls.mode == "markdown":
         return None
     return (
         f"{model} reads {', '.join(sorted(known))} and {task} serves page images: "

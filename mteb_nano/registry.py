@@ -52,8 +52,14 @@ def after_import(module: ModuleType, function: str | None) -> None:
 
 def add_tasks(module: ModuleType) -> None:
     """Set our task classes on `mteb.tasks`."""
-    for task in _new(tasks(), dict(_tasks_of_mteb(module))):
-        setattr(module, task.__name__, task)
+    _set_tasks(module, _new(tasks(), dict(_tasks_of_mteb(module))))
+
+
+def _set_tasks(module: ModuleType, new: Iterable[type[Any]]) -> None:
+    for task in new:
+        # mteb goes by the tasks' own names, so a class of its own under this one stays.
+        free = not hasattr(module, task.__name__)
+        setattr(module, task.__name__ if free else f"MTEB_NANO_{task.__name__}", task)
 
 
 def add_benchmarks(module: ModuleType) -> None:
@@ -160,8 +166,7 @@ def register() -> None:
     new = _new(tasks(), get_tasks._TASKS_REGISTRY)  # noqa: SLF001
     get_tasks.TASK_LIST = (*get_tasks.TASK_LIST, *new)
     get_tasks._TASKS_REGISTRY.update({task.metadata.name: task for task in new})  # noqa: SLF001
-    for task in new:
-        setattr(mteb.tasks, task.__name__, task)
+    _set_tasks(mteb.tasks, new)
     add_models(mteb.models.model_implementations)
     add_benchmarks(mteb.benchmarks.benchmarks)
     found: Any = sys.modules["mteb.benchmarks.get_benchmark"]

@@ -5,15 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mteb_nano.catalog import Dataset
+from mteb_nano.manifest import source_name
 
 # Name -> values, or None where there is no such column. Foreign data: values of any type.
 Columns = Mapping[str, Sequence[Any] | None]
 _SHOWN = 3
-
-
-def source_name(value: str) -> str:
-    """Return `hr` for `vidore/vidore_v3_hr`, `vidore_v3_hr` and `hr`; other names as they are."""
-    return value.rsplit("/", 1)[-1].removeprefix("vidore_v3_")
 
 
 def page_faults(corpus: Columns, queries: Columns, qrels: Columns, dataset: Dataset) -> list[str]:

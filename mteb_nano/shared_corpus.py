@@ -9,7 +9,7 @@ embedding depend on its batch. So every score is what stock mteb gives.
 
 import contextlib
 import weakref
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, cast
 
 import datasets
@@ -28,6 +28,7 @@ from torch.utils.data import DataLoader
 from mteb_nano.errors import UserError
 
 Rankings = dict[str, dict[str, float]]  # query id -> document id -> score
+_Reference = Callable[[], object]
 _SEPARATOR = "\x1f"  # between subset and query id in the union of a group's queries
 
 
@@ -38,7 +39,7 @@ class SharedCorpusRetrieval(AbsTaskRetrieval):
     """
 
     # model, run (its timer), and split -> subset -> rankings that no subset has read yet
-    _shared: tuple[weakref.ref, weakref.ref, dict[str, dict[str, Rankings]]] | None = None
+    _shared: tuple[_Reference, _Reference, dict[str, dict[str, Rankings]]] | None = None
 
     def corpus_key(self, subset: str, split: str) -> Hashable:
         """Return a value that is equal for subsets with equal corpora."""
@@ -48,6 +49,10 @@ class SharedCorpusRetrieval(AbsTaskRetrieval):
         """Forget the data and the rankings."""
         self._shared = None
         super().unload_data()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy or a pickle keeps: not the rankings, they are of one model and run."""
+        return {name: value for name, value in vars(self).items() if name != "_shared"}
 
     def _evaluate_subset(
         self,
@@ -74,7 +79,7 @@ class SharedCorpusRetrieval(AbsTaskRetrieval):
         rankings of a model that has been trained further since.
         """
         if self._shared is None or self._shared[0]() is not model or self._shared[1]() is not timer:
-            self._shared = (weakref.ref(model), weakref.ref(timer), {})
+            self._shared = (_reference(model), _reference(timer), {})
         return self._shared[2].setdefault(split, {})
 
     def _group_of(self, subset: str, split: str) -> dict[str, Mapping[str, Any]]:
@@ -92,6 +97,13 @@ class SharedCorpusRetrieval(AbsTaskRetrieval):
             for name in self.hf_subsets
             if split in self.dataset.get(name, {}) and key(name) == key(subset)
         }
+
+
+def _reference(thing: object) -> _Reference:
+    try:
+        return weakref.ref(thing)
+    except TypeError:  # a class with `__slots__`
+        return lambda: thing
 
 
 class _GroupSearch(SearchEncoderWrapper):
@@ -116,7 +128,7 @@ class _GroupSearch(SearchEncoderWrapper):
         if hf_subset not in self._rankings:
             self._search_group(hf_subset=hf_subset, **kwargs)
         found = self._rankings.pop(hf_subset)
-        _check_rankings(found, queries["id"], hf_subset)
+        check_rankings(found, queries["id"], hf_subset)
         return found
 
     def _search_group(self, *, timer: Any, **kwargs: Any) -> None:
@@ -168,7 +180,9 @@ def _union_of_candidates(group: Mapping[str, Mapping[str, Any]]) -> dict[str, li
     return candidates or None
 
 
-def _check_rankings(rankings: Rankings, query_ids: Sequence[str], subset: str) -> None:
+def check_rankings(
+    rankings: Mapping[str, Mapping[str, float]], query_ids: Sequence[str], subset: str
+) -> None:
     """Refuse what pytrec_eval would pass over in silence: NaN is ranked, a lost query dropped."""
     lost = [q for q in query_ids if q not in rankings]
     if lost:

@@ -1,6 +1,7 @@
 """What the tasks have in common: lazy revisions, loading, per-query and per-group scores."""
 
 import fnmatch
+import json
 import logging
 import os
 import shutil
@@ -15,7 +16,7 @@ from pydantic import PrivateAttr
 from mteb_nano import load, locate
 from mteb_nano.catalog import Dataset
 from mteb_nano.errors import UserError
-from mteb_nano.shared_corpus import SharedCorpusRetrieval
+from mteb_nano.shared_corpus import SharedCorpusRetrieval, check_rankings
 
 _log = logging.getLogger(__name__)
 SPLIT = "test"
@@ -135,11 +136,15 @@ class NanoTask(SharedCorpusRetrieval):
         hf_split: str,
         hf_subset: str,
     ) -> None:
-        """Save as mteb does, in a copy that is then renamed: a kill leaves the last whole file."""
+        """Save as mteb does, in a copy that is then renamed: a kill leaves the last whole file.
+
+        mteb would add them to another model's, under that one's name; those are dropped.
+        """
         path = self._predictions_path(prediction_folder)
+        keep = path.exists() and _are_of(path, model)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as beside:
             part = Path(beside) / path.name
-            if path.exists():
+            if keep:
                 shutil.copyfile(path, part)
             super()._save_task_predictions(predictions, model, Path(beside), hf_split, hf_subset)
             part.replace(path)
@@ -158,6 +163,7 @@ class NanoTask(SharedCorpusRetrieval):
         but result files.
         """
         del hf_split
+        check_rankings(results, list(qrels), hf_subset)  # a reranker's come unchecked until here
         ndcg = {query: row["ndcg_cut_10"] for query, row in scores.items()}
         groups: dict[str, list[float]] = {}
         for query, names in self._subsets[hf_subset].groups.items():
@@ -172,6 +178,17 @@ class NanoTask(SharedCorpusRetrieval):
                 "recall_at_100": {query: row["recall_100"] for query, row in scores.items()},
             },
         }
+
+
+def _are_of(path: Path, model: Any) -> bool:
+    """Return whether a file of predictions is this model's: mteb writes whose it is first."""
+    meta = {"model_name": model.mteb_model_meta.name, "revision": model.mteb_model_meta.revision}
+    start = json.dumps({"mteb_model_meta": meta}).removesuffix("}")
+    with path.open(encoding="utf-8", errors="replace") as file:
+        same = file.read(len(start)) == start
+    if not same:
+        _log.warning("%s: holds another model's predictions, which are replaced", path)
+    return same
 
 
 def reciprocal_rank(ranked: Mapping[str, float], grades: Mapping[str, int], *, k: int) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 from mteb_nano import catalog
 from mteb_nano.errors import UserError
 
-_EPILOG = """All other options are those of `mteb run` (see `mteb run --help`), for example
+_EPILOG = """All other options but -b are those of `mteb run` (see `mteb run --help`), for example
 --output-folder, --batch-size, --prediction-folder, --overwrite-strategy, --device.
 
 examples:
@@ -63,25 +63,43 @@ def run(args: argparse.Namespace) -> int:
     # As mteb's own command logs.
     logging.basicConfig(format="%(message)s", handlers=[RichHandler(show_path=False)])
     registry.register()  # for installs that run no `.pth` files, and for MTEB_NANO_DISABLE
-    meta = mteb.get_model_meta(args.model, fetch_from_hf=False)
-    tasks = args.tasks or _tasks_of_folders(args.data, meta.modalities)
-    _check_tasks(tasks, args.model, meta.modalities)
+    modalities = _modalities_of(args.model)
+    tasks = args.tasks or _tasks_of_folders(args.data, modalities)
+    _check_tasks(tasks, args.model, modalities)
     _select_subsets(args, tasks)
     argv = ["run", "-m", args.model, "-t", *tasks, *args.rest]
     mteb_args = build_cli().parse_args(argv)
+    if mteb_args.languages and not mteb.get_tasks(tasks=tasks, languages=mteb_args.languages):
+        raise UserError(f"-l {' '.join(mteb_args.languages)}: no task has such a language")
     mteb_args.func(mteb_args)
     return 0
 
 
+def _modalities_of(model: str) -> Sequence[str] | None:
+    import mteb
+
+    try:
+        return mteb.get_model_meta(model, fetch_from_hf=False).modalities
+    except KeyError:  # not registered: mteb loads it from the Hub or a folder, and looks then
+        return None
+
+
 def _put_in_place(folders: Sequence[str], places: Sequence[str]) -> None:
     """Say by environment variable what the options say, so that both are one mechanism."""
+    from mteb_nano.folder_tasks import VARIABLE
     from mteb_nano.manifest import read_manifest
 
-    for folder in folders:
-        catalog.from_manifest(read_manifest(Path(folder)), Path(folder))  # raises what is wrong
-    if folders:
-        os.environ["MTEB_NANO_DATA"] = os.pathsep.join(str(Path(f).resolve()) for f in folders)
     published = {row.name: row for row in catalog.PUBLISHED}
+    others = []
+    for folder in map(_resolved, folders):
+        name = read_manifest(folder)["name"]  # raises what is wrong
+        if name in published:  # a rebuilt one: without this, the published data would be read
+            os.environ[published[name].variable] = str(folder)
+        else:
+            others.append(str(folder))
+    if others:
+        before = filter(None, [os.environ.get(VARIABLE)])
+        os.environ[VARIABLE] = os.pathsep.join([*others, *before])
     for entry in places:
         name, _, place = entry.partition("=")
         if name not in published or not place:
@@ -90,19 +108,41 @@ def _put_in_place(folders: Sequence[str], places: Sequence[str]) -> None:
         os.environ[published[name].variable] = place
 
 
+def _resolved(folder: str) -> Path:
+    path = Path(folder).expanduser().resolve()
+    if os.pathsep in str(path):
+        raise UserError(f"--data {folder}: the path must not hold `{os.pathsep}`: use a link to it")
+    return path
+
+
 def _tasks_of_folders(folders: Sequence[str], modalities: Sequence[str] | None) -> list[str]:
     """Return the task of each folder that fits the model: pages as images if it reads images."""
     from mteb_nano.folder_tasks import tasks_of
 
     names = []
     for folder in folders:
-        tasks = [t.metadata for t in tasks_of(Path(folder).resolve())]
+        tasks = [t.metadata for t in tasks_of(_resolved(folder))]
         reads_images = "image" in (modalities or ())
         fitting = [t for t in tasks if ("image" in t.modalities) == reads_images] or tasks
         names.append(fitting[0].name)
+        _require_from(_resolved(folder), fitting[0].name)
     if not names:
-        raise UserError("which task? give -t TASK or --data FOLDER (mteb-nano data lists them)")
-    return names
+        raise UserError(
+            "which task? give -t TASK or --data FOLDER (mteb-nano data lists them); "
+            "for a benchmark use mteb run -b"
+        )
+    return list(dict.fromkeys(names))
+
+
+def _require_from(folder: Path, task: str) -> None:
+    """Raise when another task bears the name of a folder's: mteb would run that one instead."""
+    import mteb
+
+    from mteb_nano.locate import place_of
+
+    row = getattr(mteb.get_task(task), "row", None)
+    if row is None or place_of(row).folder != folder:
+        raise UserError(f"{folder}: another task is named {task}; change `name` in its manifest")
 
 
 def _check_tasks(tasks: Sequence[str], model: str, modalities: Sequence[str] | None) -> None:
@@ -128,6 +168,7 @@ def _select_subsets(args: argparse.Namespace, tasks: Sequence[str]) -> None:
 
     if not (args.langs or args.dpi or args.mode):
         return
+    globs: list[str] = []
     for name in tasks:
         task = mteb.get_task(name)
         if not isinstance(task, OcrTask):
@@ -135,8 +176,9 @@ def _select_subsets(args: argparse.Namespace, tasks: Sequence[str]) -> None:
         _require_known("--langs", args.langs, task.row.languages)
         dpis = [_setting(dpi, task.row.settings) for dpi in args.dpi or task.row.settings]
         _require_known("--dpi", dpis, task.row.settings)
-        globs = itertools.product(args.langs or ["*"], dpis, args.mode or ["*"])
-        os.environ[SUBSETS_VARIABLE] = ",".join(map("_".join, globs))
+        chosen = itertools.product(args.langs or ["*"], dpis, args.mode or ["*"])
+        globs += map("_".join, chosen)
+    os.environ[SUBSETS_VARIABLE] = ",".join(dict.fromkeys(globs))
 
 
 def _setting(dpi: str, settings: Sequence[str]) -> str:

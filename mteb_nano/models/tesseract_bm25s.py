@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 import os
+import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
 from pathlib import Path
@@ -81,13 +82,15 @@ class TesseractBM25:
         """Return what Tesseract reads on each page; what was read before comes from the cache."""
         raw = corpus.cast_column("image", datasets.Image(decode=False))
         paths = [self._path(row["image"]["bytes"]) for row in raw]
-        unread = {path: i for i, path in enumerate(paths) if not path.exists()}
+        texts = {path: text for path in paths if (text := _cached(path)) is not None}
+        unread = {path: i for i, path in enumerate(paths) if path not in texts}
         if unread:
-            self._read_all([(path, raw[i]["image"]["bytes"]) for path, i in unread.items()])
-        return [json.loads(path.read_bytes())["text"] for path in paths]
+            texts |= self._read_all([(p, raw[i]["image"]["bytes"]) for p, i in unread.items()])
+        return [texts[path] for path in paths]
 
-    def _read_all(self, todo: list[tuple[Path, bytes]]) -> None:
-        self._cache.mkdir(parents=True, exist_ok=True)
+    def _read_all(self, todo: list[tuple[Path, bytes]]) -> dict[Path, str]:
+        read = {}
+        _require_writable(self._cache)
         with ProcessPoolExecutor(self._workers) as pool:
             texts = pool.map(read_page, (image for _, image in todo), chunksize=4)
             for (path, _), text in tqdm(
@@ -96,10 +99,34 @@ class TesseractBM25:
                 part = path.with_suffix(f".{os.getpid()}.partial")
                 part.write_text(json.dumps({"text": text}), encoding="utf-8")
                 part.replace(path)
+                read[path] = text
+        return read
 
     def _path(self, image: bytes) -> Path:
         digest = hashlib.blake2b(self._engine.encode() + image, digest_size=16)
         return self._cache / f"{digest.hexdigest()}.json"
+
+
+def _cached(path: Path) -> str | None:
+    """Return what was read before; None when nothing was, or the file is damaged."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+    text = found.get("text") if isinstance(found, dict) else None
+    return text if isinstance(text, str) else None
+
+
+def _require_writable(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UserError(
+            f"{folder}: cannot be written to ({error.strerror}); put the cache of what Tesseract "
+            "reads elsewhere by MTEB_NANO_CACHE"
+        ) from None
 
 
 def default_cache() -> Path:
