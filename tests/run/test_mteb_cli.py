@@ -90,7 +90,7 @@ def test_a_result_file_keeps_scores_by_query_and_group(text_run):
     assert all(0 <= v <= 1 for v in (*languages.values(), *formats.values()))
 
 
-def test_ndcg_recomputed_from_predictions(text_run):
+def test_ndcg_recomputed_from_predictions(data, text_run):
     """ir_measures gives the file's nDCG@10 from saved predictions, after mteb's rounding."""
     import ir_measures
 
@@ -99,7 +99,7 @@ def test_ndcg_recomputed_from_predictions(text_run):
     found = by_subset(result(text_run, "NanoViDoReV3Markdown"))
     saved = json.loads((text_run / "predictions/NanoViDoReV3Markdown_predictions.json").read_text())
     for source in ("hr", "industrial"):
-        qrels = qrels_of(text_run, source, load_pages)
+        qrels = qrels_of(Path(data["MTEB_NANO_NANOVIDOREV3"]), source, load_pages)
         ndcg = {
             row.query_id: row.value
             for row in ir_measures.iter_calc([ir_measures.nDCG @ 10], qrels, saved[source]["test"])
@@ -110,13 +110,12 @@ def test_ndcg_recomputed_from_predictions(text_run):
         assert found[source]["ndcg_at_10"] == round(sum(ndcg.values()) / len(ndcg), 5)
 
 
-def qrels_of(folder, source, load_pages):
+def qrels_of(pages, source, load_pages):
     """Return the qrels of the data that a run read."""
     from dataclasses import replace
 
     from mteb_nano.catalog import NANO_VIDORE_V3
 
-    pages = next(p for p in folder.parent.glob("data*/pages"))
     row = replace(NANO_VIDORE_V3, folder=pages, hub_id=None, published=False, counts={})
     return load_pages(row, "markdown", [source])[source].qrels
 
