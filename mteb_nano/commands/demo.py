@@ -107,7 +107,7 @@ def tables(results: Sequence[tuple[str, Any, float]]) -> list[Any]:
                 table.add_column(
                     head, justify="left" if head == "sees" else "right", overflow="fold"
                 )
-        sees = [] if noisy else ["markdown" if "Markdown" in result.task_name else "image"]
+        sees = [] if noisy else ["text" if "Markdown" in result.task_name else "image"]
         mean = sum(scores.values()) / len(scores)
         cells = [f"{value:.3f}" for value in (*groups.values(), mean)]
         table.add_row(model, *sees, *cells, f"{seconds:.0f}")
