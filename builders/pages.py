@@ -29,6 +29,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builders.export import replacing_folder
+from builders.extras import needs_extra
 from builders.vidore.sources import read_source
 from mteb_nano.errors import UserError
 
@@ -53,15 +54,16 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit status."""
     options = _parse(arguments)
     try:
-        n_pages, n_blank = build_source(
-            options.pdfs,
-            options.queries,
-            options.qrels,
-            options.out,
-            dpi=options.dpi,
-            language=options.language,
-            license_id=options.license,
-        )
+        with needs_extra("builders"):
+            n_pages, n_blank = build_source(
+                options.pdfs,
+                options.queries,
+                options.qrels,
+                options.out,
+                dpi=options.dpi,
+                language=options.language,
+                license_id=options.license,
+            )
     except UserError as error:
         print(error, file=sys.stderr)
         return 2

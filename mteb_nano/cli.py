@@ -18,7 +18,7 @@ _EXAMPLES = """examples:
   mteb-nano data                                         what would be read, and is it complete
   mteb-nano check MY_DATASET                             every fault of a dataset folder
   mteb-nano report results                               tables with intervals, for a model card
-  mteb-nano compare results MODEL_A MODEL_B              paired, on the same queries
+  mteb-nano compare results/results/A results/results/B  paired, on the same queries
 """
 
 

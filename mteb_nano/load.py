@@ -76,6 +76,8 @@ def raise_page_faults(folder: Path, pages: read.Pages, dataset: Dataset) -> None
     faults += schema.page_faults(pages.corpus, pages.queries, pages.qrels, dataset)
     if "image" in pages.documents.column_names:
         faults += read.corpus_image_faults(pages.documents)
+    elif len(pages.documents) and not any(text.strip() for text in pages.documents["text"]):
+        faults.append("no page has text (scans?), so a model that reads text has nothing to search")
     read.raise_faults(folder, faults)
 
 

@@ -1,8 +1,5 @@
 """OCR-MLDR: clean documents and queries -> images -> Tesseract -> documents and queries with noise.
 
-`noise_texts` is the whole of it as one function; `python -m builders.ocr_mldr --help` the command.
+`noise.noise_texts` is the whole of it as one function; `python -m builders.ocr_mldr --help` the
+command.
 """
-
-from builders.ocr_mldr.noise import noise_texts
-
-__all__ = ["noise_texts"]

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from builders.ocr_mldr import build, probe, verify
-from builders.ocr_mldr.options import LANGUAGES, MLDR, SETTINGS, SHARD_SENTENCES, Options
+from builders.extras import needs_extra
 from builders.ocr_mldr.progress import Progress
 from builders.ocr_mldr.recipes import RECIPES, recipe_named
 from mteb_nano.errors import UserError
+
+with needs_extra("builders"):
+    from builders.ocr_mldr import build, probe, verify
+    from builders.ocr_mldr.options import LANGUAGES, MLDR, SETTINGS, SHARD_SENTENCES, Options
 
 EXAMPLES = """\
 examples:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from builders.extras import needs_extra
 from builders.vidore.options import parse_options, recipe_of
 from builders.vidore.sources import Source
 from mteb_nano.catalog import NANO_VIDORE_V3
@@ -32,7 +33,8 @@ def main(arguments: list[str] | None = None) -> int:
         "replay": _replay,
     }
     try:
-        return commands[options.command](options)
+        with needs_extra("builders"):
+            return commands[options.command](options)
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
@@ -43,9 +45,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _build(options: argparse.Namespace) -> int:
     """Run all steps."""
+    from builders.vidore.assemble import check_texts
+
     options.name = _task_name(options)
     _check_out(options)
     sources = _sample_step(options)
+    check_texts(sources, recipe_of(options))
     if options.dry_run:
         return 0
     _mine_step(options, sources)

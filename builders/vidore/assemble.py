@@ -59,6 +59,19 @@ class Selection:
         return sorted([*self.positives, *((n.source, n.page_id) for n in self.negatives)])
 
 
+def check_texts(sources: Mapping[str, Source], recipe: Recipe) -> None:
+    """Raise a `UserError` if the rule for pages without text would pass over a whole source."""
+    if recipe.empty_pages == "distinct":
+        return
+    for source in sources.values():
+        if not source.has_text:
+            raise UserError(
+                f"{source.name}: none of its {len(source.page_ids):,} pages has text (scans?), so "
+                f"--empty-pages {recipe.empty_pages} would leave out what is not judged: use "
+                "--empty-pages distinct"
+            )
+
+
 def select_pages(
     sources: Mapping[str, Source],
     plan: Plan,
@@ -69,8 +82,10 @@ def select_pages(
     """Return the pages of the pool.
 
     Raises:
-        UserError: The positives alone exceed the pool size, or candidates do not fill a quota.
+        UserError: The positives alone exceed the pool size, candidates do not fill a quota, or a
+            source has no text at all.
     """
+    check_texts(sources, recipe)
     positives = sorted(
         {
             (pick.source, page)

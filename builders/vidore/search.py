@@ -38,6 +38,12 @@ class MtebMiner:
         """
         import datasets
 
+        if self.about["reads"] == "markdown" and not source.has_text:
+            raise UserError(
+                f"{source.name}: none of its {len(source.page_ids):,} pages has text (scans?), and "
+                f"{self.about['model']} reads text; name a miner that sees images, such as "
+                "--miner mteb-nano/tesseract-bm25s"
+            )
         model = self._load()
         common: dict[str, Any] = {
             "task_metadata": _task_metadata(source, self.about["reads"], query_ids),
@@ -81,7 +87,10 @@ class MtebMiner:
             columns = {"id": ids, "text": source.markdown.to_pylist(), "title": [""] * len(ids)}
             return datasets.Dataset.from_dict(columns)
         files: list[Any] = sorted(str(p) for p in (source.folder / "corpus").glob("*.parquet"))
-        pages: Any = datasets.Dataset.from_parquet(files, columns=["corpus_id", "image"])
+        # The library knows a cached copy by the files' times alone: the name holds what is in them.
+        pages: Any = datasets.Dataset.from_parquet(
+            files, columns=["corpus_id", "image"], config_name=f"pages-{source.fingerprint[:32]}"
+        )
         order = {str(page_id): row for row, page_id in enumerate(pages["corpus_id"])}
         pages = pages.select([order[page_id] for page_id in ids]).select_columns(["image"])
         return pages.cast_column("image", datasets.Image()).add_column("id", ids)

@@ -69,6 +69,11 @@ class Source:
     row_of: Mapping[str, int] = field(repr=False, default_factory=dict)
     row_groups: Sequence[tuple[str, int]] = field(repr=False, default=())
 
+    @property
+    def has_text(self) -> bool:
+        """Whether any page has text; scans have none."""
+        return any(text.as_py().strip() for text in self.markdown)
+
     def images(self, wanted: Collection[str] | None = None) -> Iterator[tuple[str, bytes]]:
         """Yield (page id, image bytes) of the wanted pages, in the order of the files.
 

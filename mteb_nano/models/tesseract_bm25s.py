@@ -185,7 +185,18 @@ def read_page(image: bytes) -> str:
     return _api().GetUTF8Text()
 
 
-META = ModelMeta(
+class _OwnRequirements(ModelMeta):
+    """Metadata of a model that checks what it needs when it is loaded.
+
+    mteb asks torchvision of every model that reads images (its extra `image`); this one reads them
+    with Pillow and Tesseract, and torchvision would bring another torch with it.
+    """
+
+    def _check_requirements(self) -> None:
+        engine_stamp()
+
+
+META = _OwnRequirements(
     loader=TesseractBM25,  # type: ignore[arg-type]
     name=NAME,
     revision=REVISION,

@@ -174,3 +174,14 @@ def test_a_pipe_among_the_files_is_not_waited_for(texts):
     os.mkfifo(texts / "data/de_dpi120_font10_corpus/test-00001-of-00002.parquet")
     row = row_of(texts)
     assert load.load_ocr(row, row.subsets)
+
+
+def test_scans_have_nothing_for_a_model_that_reads_text(tmp_path):
+    """Without any text the markdown task stops before a model fails on it; the images are fine."""
+    rows = generate.page_rows(TWO_SOURCES)
+    for page in rows["corpus"]:
+        page["markdown"] = " \n"
+    folder = generate.write(tmp_path / "d", rows, manifest=generate.page_manifest(rows))
+    row = row_of(folder)
+    assert "no page has text" in faults_at_load(folder, "markdown")[1]
+    assert load.load_pages(row, "image", row.subsets)

@@ -1,7 +1,7 @@
 import pytest
 
-from builders.ocr_mldr import noise_texts
 from builders.ocr_mldr.glyphs import glyphs_of, missing_glyphs, without_missing
+from builders.ocr_mldr.noise import noise_texts
 from builders.ocr_mldr.recipes import FAITHFUL
 from mteb_nano.errors import UserError
 from tests.ocr_mldr.ocr_cases import TEXTS

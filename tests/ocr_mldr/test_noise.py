@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from builders.ocr_mldr import noise_texts
-from builders.ocr_mldr.noise import image_maker
+from builders.ocr_mldr.noise import image_maker, noise_texts
 from builders.ocr_mldr.recipes import FAITHFUL, RECIPES, Scan, recipe_named
 from builders.ocr_mldr.scan import generator_for, scan
 from mteb_nano.errors import UserError

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from builders.ocr_mldr import noise_texts
 from builders.ocr_mldr.error_rate import character_error_rate
 from builders.ocr_mldr.models import Model, find_models
+from builders.ocr_mldr.noise import noise_texts
 from builders.ocr_mldr.recipes import FAST
 from builders.ocr_mldr.recognize import (
     OcrEngine,

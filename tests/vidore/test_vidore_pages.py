@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 
 from builders.pages import clean_text, main
+from builders.vidore.__main__ import main as build_vidore
 from builders.vidore.sources import read_source
 
 TEXTS = [
@@ -156,3 +157,20 @@ def test_the_tutorial_as_written(documents, subprocess_env):
     scores = json.loads(result.read_bytes())["scores"]["test"]
     assert [row["hf_subset"] for row in scores] == ["pages"]
     assert scores[0]["ndcg_at_10"] == pytest.approx(1.0, abs=0.2)
+
+
+def test_scans(documents, capsys):
+    """Pages without any text: each step that needs text says so, and with what it goes on."""
+    picture = Image.new("RGB", (300, 400), "white")
+    for name, n_pages in (("manual.pdf", 3), ("annex.pdf", 2)):
+        more = [picture.copy() for _ in range(n_pages - 1)]
+        picture.save(documents / "docs" / name, save_all=True, append_images=more)
+    assert run(documents) == 0
+    assert "5 pages have no text" in capsys.readouterr().out
+    build = ["--sources", str(documents / "source"), "--queries-per-source", "all"]
+    build += ["--pool-size", "all", "--name", "Scans", "--out", str(documents / "scans")]
+    build += ["--miner", "mteb/baseline-bm25s"]
+    assert build_vidore(build) == 2
+    assert "use --empty-pages distinct" in capsys.readouterr().err
+    assert build_vidore([*build, "--empty-pages", "distinct"]) == 2
+    assert "--miner mteb-nano/tesseract-bm25s" in capsys.readouterr().err
