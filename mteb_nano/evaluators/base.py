@@ -176,8 +176,8 @@ class NanoEvaluator(BaseEvaluator):
         return dict(zip(self.keys, (*values, time.perf_counter() - start), strict=True))
 
     def _encoder(self, model: Any) -> Encoder:
-        if any(documents.images for documents in self._documents):
-            encoders.refuse_blind(model, self.name)
+        for documents in self._documents:
+            encoders.refuse_blind(model, documents, self.name)
         return encoders.encoder_for(
             model,
             self._metadata,

@@ -216,17 +216,25 @@ def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
-def refuse_blind(model: Any, task: str) -> None:
-    """Refuse a model that says that it cannot see pages.
+def refuse_blind(model: Any, documents: Documents, task: str) -> None:
+    """Refuse a model that says that it cannot see pages, or not together with their text.
 
     Raises:
-        UserError: It lists its modalities, and images are not among them.
+        UserError: It lists its modalities, and what the documents have is not among them.
     """
+    if documents.images is None:
+        return
     known = ["text"] if _is_pylate(model) else getattr(model, "modalities", None)
     if known is not None and "image" not in known:
         raise UserError(
             f"{type(model).__name__} reads {', '.join(map(str, known))}, and {task} serves page "
             "images: use mode='markdown', the same pages as text"
+        )
+    supports = getattr(model, "supports", None)
+    if documents.texts is not None and supports and not supports(("image", "text")):
+        raise UserError(
+            f"{type(model).__name__} takes an image or a text, and {task} serves both as one page: "
+            "use mode='image' or mode='markdown'"
         )
 
 

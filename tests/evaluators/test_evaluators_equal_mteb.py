@@ -2,12 +2,16 @@
 
 import numpy as np
 import pytest
+import torch
 from mteb.models import ModelMeta, SentenceTransformerEncoderWrapper
 from mteb.models.abs_encoder import AbsEncoder
 from mteb.models.model_meta import ScoringFunction
+from mteb.models.sentence_transformer_wrapper import MultiVectorWrapper
+from sentence_transformers import MultiVectorEncoder
 
 from mteb_nano.evaluators import NanoViDoReV3Evaluator, OCRMLDREvaluator
 from mteb_nano.folder_tasks import sample_tasks, tasks_of
+from tests.evaluators import tiny_vision
 from tests.evaluators.mteb_scores import per_query
 
 BATCH = 5  # does not divide the corpora, so the last batch is a short one
@@ -28,9 +32,14 @@ def sample_task(name):
     return next(task for task in sample_tasks() if task.metadata.name == name)()
 
 
+def page_task(folder, mode):
+    return next(task for task in tasks_of(folder) if getattr(task, "mode", None) == mode)()
+
+
 def seeing(model):
     """Return mteb's wrapper, told that the model sees images, as a registered model's is."""
-    wrapped = SentenceTransformerEncoderWrapper(model)
+    late = isinstance(model, MultiVectorEncoder)
+    wrapped = (MultiVectorWrapper if late else SentenceTransformerEncoderWrapper)(model)
     meta = wrapped.mteb_model_meta.model_copy(update={"modalities": ["text", "image"]})
     wrapped.mteb_model_meta = meta
     return wrapped
@@ -53,6 +62,26 @@ def test_images_of_the_sample_twice(multimodal):
     assert_same(evaluator, multimodal, expected)
 
 
+@pytest.mark.parametrize(
+    ("save", "mode"),
+    [
+        (tiny_vision.save_qwen, "image"),
+        (tiny_vision.save_qwen, "image+markdown"),
+        (tiny_vision.save_colqwen2, "image"),
+    ],
+)
+def test_late_interaction_of_images(save, mode, pages, models):
+    """A MultiVectorEncoder that sees pages (by a chat template, or a ColQwen2) scores as mteb's."""
+    torch.manual_seed(0)  # the library adds a random projection to a Qwen2-VL
+    folder = models / save.__name__
+    model = MultiVectorEncoder(str(folder if folder.exists() else save(folder)), device="cpu")
+    expected = per_query(page_task(pages, mode), seeing(model), batch_size=BATCH)
+    evaluator = NanoViDoReV3Evaluator(mode, data=pages, batch_size=BATCH)
+    assert_same(evaluator, model, expected)
+    assert_same(evaluator, model, expected)
+    assert len({score for scores in expected.values() for score in scores.values()}) > 3
+
+
 @pytest.mark.parametrize("kind", ["dense", "late"])
 def test_ocr(kind, texts, request):
     """Every OCR mode asks the right corpus the right queries, encoding each of them once."""
@@ -67,8 +96,7 @@ def test_prompts_are_the_tasks(pages, dense):
     evaluator(dense)
     plain = evaluator.per_query
     dense.prompts = {"Retrieval-query": "look for: ", "document": "read this: "}
-    task = next(t for t in tasks_of(pages) if t.metadata.name == "SmallPagesMarkdown")
-    expected = per_query(task(), dense, batch_size=BATCH)
+    expected = per_query(page_task(pages, "markdown"), dense, batch_size=BATCH)
     assert_same(evaluator, dense, expected)
     assert evaluator.per_query != plain
 
@@ -76,19 +104,14 @@ def test_prompts_are_the_tasks(pages, dense):
 def test_half_precision_is_compared_in_float32(pages, dense):
     """A bfloat16 model's similarities are computed in float32, as mteb's are."""
     dense.bfloat16()
-    task = next(t for t in tasks_of(pages) if t.metadata.name == "SmallPagesMarkdown")
-    expected = per_query(task(), dense, batch_size=BATCH)
+    expected = per_query(page_task(pages, "markdown"), dense, batch_size=BATCH)
     assert_same(NanoViDoReV3Evaluator("markdown", data=pages, batch_size=BATCH), dense, expected)
 
 
 @pytest.mark.parametrize("mode", ["image", "markdown", "image+markdown"])
 def test_a_model_of_ones_own(mode, pages):
     """A model with `encode_queries` and `encode_pages` gets the pages that mteb's models get."""
-    name = {"image": "SmallPages", "markdown": "SmallPagesMarkdown"}.get(
-        mode, "SmallPagesImageMarkdown"
-    )
-    task = next(t for t in tasks_of(pages) if t.metadata.name == name)
-    expected = per_query(task(), ForMteb(), batch_size=BATCH)
+    expected = per_query(page_task(pages, mode), ForMteb(), batch_size=BATCH)
     assert_same(NanoViDoReV3Evaluator(mode, data=pages, batch_size=BATCH), Pixels(), expected)
 
 

@@ -222,6 +222,9 @@ def test_a_model_that_cannot_see(pages, dense, multimodal):
         with pytest.raises(UserError, match="markdown"):
             call(dense)
     evaluator.check(multimodal)
+    fused = NanoViDoReV3Evaluator("image+markdown", data=pages)
+    with pytest.raises(UserError, match="mode='image' or mode='markdown'"):
+        fused.check(multimodal)
     with pytest.raises(UserError, match="encode_queries"):
         evaluator(object())
 
