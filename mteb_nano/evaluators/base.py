@@ -19,6 +19,7 @@ from mteb_nano.evaluators import encoders, limits
 from mteb_nano.evaluators.distributed import FirstRank, is_first_rank
 from mteb_nano.evaluators.encoders import Documents, Encoder
 from mteb_nano.evaluators.files import Writer
+from mteb_nano.evaluators.fit import fit_for
 from mteb_nano.evaluators.images import PageImages
 from mteb_nano.evaluators.material import Material
 from mteb_nano.evaluators.scoring import Scores, score_all
@@ -170,6 +171,9 @@ class NanoEvaluator(BaseEvaluator):
     def _evaluate(self, model: Any) -> dict[str, float]:
         start = time.perf_counter()
         encoder = self._encoder(model)
+        for documents in self._documents:
+            if documents.images is not None:
+                documents.images.fit_to(fit_for(model))
         with left_as_found(model):
             self.per_query = score_all(encoder, self.material, self._documents)
         values = summary(self.per_query, self._shown)

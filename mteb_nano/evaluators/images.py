@@ -1,4 +1,4 @@
-"""Page images for many evaluations: decoded, and made smaller if asked, once per evaluator."""
+"""Page images for many evaluations: decoded, and resized, once per evaluator."""
 
 import contextlib
 import logging
@@ -15,6 +15,7 @@ from PIL import Image
 
 from mteb_nano import read
 from mteb_nano.errors import UserError
+from mteb_nano.evaluators.fit import Fit
 
 log = logging.getLogger(__name__)
 # A memory image is its bytes alone only in these modes; others are decoded each time.
@@ -47,8 +48,16 @@ class PageImages:
     ) -> None:
         self._pages = pages
         self._max_pixels = max_pixels
-        self._store = _PixelStore(memory_mb * _MEGABYTE, folder)
+        self._room = (memory_mb * _MEGABYTE, folder)
+        self._store = _PixelStore(*self._room)
+        self._fit: Fit | None = None
         self.n_decoded = 0
+
+    def fit_to(self, fit: Fit | None) -> None:
+        """Keep images as one processor resizes them; what was kept for another one is dropped."""
+        if (fit and fit.key) != (self._fit and self._fit.key):
+            self._store = _PixelStore(*self._room)
+        self._fit = fit
 
     def __len__(self) -> int:
         return len(self._pages)
@@ -59,6 +68,8 @@ class PageImages:
             return kept
         image = smaller(self._decode(row), self._max_pixels)
         self.n_decoded += 1
+        if self._fit is not None:
+            image = self._fit(image)
         if image.mode in _PLAIN_MODES:
             self._store.put(row, image)
         return image
