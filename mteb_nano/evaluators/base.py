@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from mteb_nano.evaluators.material import Material
 from mteb_nano.evaluators.scoring import Scores, score_all
 from mteb_nano.evaluators.state import left_as_found
 from mteb_nano.evaluators.summary import Shown, fitting, summary
+from mteb_nano.evaluators.tokens import TokenIds
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,29 @@ class Options:
     def __post_init__(self) -> None:
         counts = ("batch_size", "every_n_evals", "max_image_pixels")
         refuse_counts({name: getattr(self, name) for name in counts})
+        refuse_counts({"cache_mb": self.cache_mb}, least=0)
+        if self.cache_folder is not None and not Path(self.cache_folder).is_dir():
+            raise UserError(f"cache_folder={str(self.cache_folder)!r}: there is no such folder")
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "Options":
+        """Return the options as they were given to an evaluator.
+
+        Raises:
+            UserError: One is unknown, or has a value that it cannot have.
+        """
+        known = [field.name for field in fields(cls)]
+        unknown = [name for name in given if name not in known]
+        if unknown:
+            raise UserError(
+                f"unknown option {', '.join(unknown)}; beside its own arguments an evaluator takes "
+                f"{', '.join(known)}"
+            )
+        return cls(**given)
 
 
-def refuse_counts(counts: Mapping[str, Any]) -> None:
-    """Refuse what is not a whole number of 1 or more; None is passed over.
+def refuse_counts(counts: Mapping[str, Any], least: int = 1) -> None:
+    """Refuse what is not a whole number of `least` or more; None is passed over.
 
     Raises:
         UserError: Names all of them.
@@ -55,10 +75,10 @@ def refuse_counts(counts: Mapping[str, Any]) -> None:
     wrong = [
         f"{name}={value!r}"
         for name, value in given.items()
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1
+        if isinstance(value, bool) or not isinstance(value, int) or value < least
     ]
     if wrong:
-        raise UserError(f"{', '.join(wrong)}: expected a whole number of 1 or more")
+        raise UserError(f"{', '.join(wrong)}: expected a whole number of {least} or more")
 
 
 class NanoEvaluator(BaseEvaluator):
@@ -101,6 +121,7 @@ class NanoEvaluator(BaseEvaluator):
         self._writer = Writer(name) if options.write_csv else None
         self._calls = 0
         self._first_rank = FirstRank()
+        self._tokens = TokenIds(options.cache_mb)
         self._documents = [
             Documents(search.documents, self._images(search.documents))
             for search in material.searches
@@ -159,10 +180,13 @@ class NanoEvaluator(BaseEvaluator):
         Raises:
             UserError: The model cannot be evaluated, or its embeddings are not finite.
         """
-        self._calls += 1
-        if (self._calls - 1) % self._options.every_n_evals:
-            # NaN is "not measured": a repeated score would look like a new one.
-            return dict.fromkeys(self.keys, math.nan)
+        if steps >= 0:  # a trainer's; a call by hand wants its score now
+            self._calls += 1
+            if (self._calls - 1) % self._options.every_n_evals:
+                # NaN is "not measured": a repeated score would look like a new one.
+                return dict.fromkeys(self.keys, math.nan)
+        if is_first_rank() and output_path is not None:
+            _make_folder(Path(output_path))  # now, not after minutes of evaluation
         metrics = self._first_rank(lambda: self._evaluate(model), model)
         if is_first_rank():
             self._record(model, metrics, output_path, epoch, steps)
@@ -174,7 +198,7 @@ class NanoEvaluator(BaseEvaluator):
         for documents in self._documents:
             if documents.images is not None:
                 documents.images.fit_to(fit_for(model))
-        with left_as_found(model):
+        with left_as_found(model), self._tokens.kept_for(model):
             self.per_query = score_all(encoder, self.material, self._documents)
         values = summary(self.per_query, self._shown)
         return dict(zip(self.keys, (*values, time.perf_counter() - start), strict=True))
@@ -204,7 +228,6 @@ class NanoEvaluator(BaseEvaluator):
         if output_path is None or self._writer is None:
             return
         folder = Path(output_path)
-        folder.mkdir(parents=True, exist_ok=True)
         self._writer.write_config(folder, self._config)
         self._writer.add_row(folder, {"epoch": epoch, "steps": steps, **metrics})
         self._writer.add_scores(
@@ -214,3 +237,10 @@ class NanoEvaluator(BaseEvaluator):
             model=self._options.model_name or limits.name_of(model),
             step=steps,
         )
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"output_path={str(folder)!r}: cannot be made a folder: {error}") from error

@@ -71,7 +71,9 @@ def fit_for(model: Any) -> Fit | None:
     if processor is None or not _known(processor, _PROCESSOR_STEPS, _PROCESSORS):
         return None
     image_processor = getattr(processor, "image_processor", None)
-    if image_processor is None or not _known(image_processor, _IMAGE_STEPS, _IMAGE_PROCESSORS):
+    if getattr(image_processor, "backend", None) != "torchvision":
+        return None
+    if not _known(image_processor, _IMAGE_STEPS, _IMAGE_PROCESSORS):
         return None
     fit = Fit(image_processor)
     return fit if fit.works else None
@@ -84,11 +86,16 @@ def _processor(model: Any) -> Any:
     """
     if isinstance(model, ColpaliEncoder):
         return model.processor
-    first: Any = next(iter((getattr(model, "_modules", None) or {}).values()), None)
+    first = transformer_of(model)
+    return None if getattr(first, "processing_kwargs", None) else getattr(first, "processor", None)
+
+
+def transformer_of(model: Any) -> Any:
+    """Return the module that prepares a sentence-transformers model's inputs, if it is known."""
+    first = next(iter((getattr(model, "_modules", None) or {}).values()), None)
     of_library = type(model).__module__.startswith("sentence_transformers.")
-    if not of_library or type(first).__module__ != "sentence_transformers.base.modules.transformer":
-        return None
-    return None if getattr(first, "processing_kwargs", None) else first.processor
+    known = type(first).__module__ == "sentence_transformers.base.modules.transformer"
+    return first if of_library and known else None
 
 
 def _known(owner: Any, steps: tuple[str, ...], modules: tuple[str, ...]) -> bool:

@@ -14,6 +14,7 @@ pytest.importorskip(
 
 from transformers import (
     CLIPImageProcessor,
+    CLIPImageProcessorPil,
     Idefics3ImageProcessor,
     SiglipImageProcessor,
 )
@@ -75,6 +76,8 @@ def test_only_what_is_known_is_resized(multimodal):
     part.processor.image_processor.do_resize = False
     assert fit_for(multimodal) is None
     part.processor.image_processor = Idefics3ImageProcessor()  # resizes, cuts, and resizes again
+    assert fit_for(multimodal) is None
+    part.processor.image_processor = CLIPImageProcessorPil()  # where torchvision is not installed
     assert fit_for(multimodal) is None
     assert fit_for(object()) is None
 
