@@ -46,7 +46,7 @@ class OCRMLDREvaluator(NanoEvaluator):
         **options: Any,
     ) -> None:
         refuse_counts({"max_documents": max_documents, "max_queries": max_queries})
-        chosen = Options(**options)
+        chosen = Options.of(options)
         row = material.find_dataset(OCR_MLDR, data)
         wanted = {
             "langs": (material.choose(langs, row.languages, "langs"), row.languages),

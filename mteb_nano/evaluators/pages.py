@@ -32,10 +32,17 @@ class NanoViDoReV3Evaluator(NanoEvaluator):
         max_queries: Queries of each source, by lot.
         per_language: Log the mean of each query language too.
         options: Of `Options`: `batch_size` (32) in a forward pass; `every_n_evals` (1): of so many
-            calls only the first evaluates, the others return NaN; `max_image_pixels`: larger page
-            images are made smaller; `cache_mb` (1000): memory for decoded images, beyond which a
-            temporary file in `cache_folder` is used; `write_csv` (True); `model_name` for the
-            files; `show_progress_bar` (False).
+            evaluations of a trainer only the first is done, the others return NaN (which early
+            stopping takes for no gain), and a call by hand is always done; `max_image_pixels`:
+            larger page images are made smaller; `cache_mb` (1000): memory for decoded images,
+            beyond which a temporary file in `cache_folder` is used, and as much for tokens;
+            `write_csv` (True); `model_name` for the files; `show_progress_bar` (False).
+
+    Kept from call to call: the data; decoded pages, at the size that the model's processor makes
+    them where that is known to be exact (the image processors of CLIP, SigLIP, Qwen-VL and their
+    kin in transformers 5), else as they are; and the tokens of texts, where a model of
+    sentence-transformers 6 has a plain tokenizer of transformers. Not kept: what a processor does
+    after resizing (pixels to numbers, patches) and the tokens of other models.
 
     Raises:
         UserError: The data cannot be had or are at fault, or an argument is; all is named.
@@ -56,12 +63,11 @@ class NanoViDoReV3Evaluator(NanoEvaluator):
         if mode not in SUFFIXES:
             raise UserError(f"mode={mode!r}: expected one of {', '.join(map(repr, SUFFIXES))}")
         refuse_counts({"max_pages": max_pages, "max_queries": max_queries})
-        chosen = Options(**options)
+        chosen = Options.of(options)
         row = material.find_dataset(NANO_VIDORE_V3, data)
         names = material.choose(sources, row.sources, "sources")
-        codes = None if languages is None else _codes(languages)
-        subsets = load.load_pages(row, mode, names)
-        cut = _cut(subsets, codes, max_pages=max_pages, max_queries=max_queries)
+        subsets, codes = _in_languages(load.load_pages(row, mode, names), languages)
+        cut = _cut(subsets, max_pages=max_pages, max_queries=max_queries)
         parts: Mapping[str, Any] = {
             "sources": None if len(names) == len(row.sources) else names,
             "languages": codes,
@@ -81,21 +87,23 @@ class NanoViDoReV3Evaluator(NanoEvaluator):
         )
 
 
-def _codes(languages: Iterable[str]) -> tuple[str, ...]:
+def _in_languages(
+    subsets: dict[str, Subset], languages: Iterable[str] | None
+) -> tuple[dict[str, Subset], tuple[str, ...] | None]:
+    """Return the queries in these languages, and the languages' codes if other queries went."""
+    if languages is None:
+        return subsets, None
     given = [languages] if isinstance(languages, str) else languages
-    return tuple(sorted({to_iso_639_3(language) for language in given}))
+    codes = tuple(sorted({to_iso_639_3(language) for language in given}))
+    kept = material.only_languages(subsets, codes)
+    n_before, n_kept = (sum(len(s.qrels) for s in some.values()) for some in (subsets, kept))
+    return kept, None if n_kept == n_before else codes
 
 
 def _cut(
-    subsets: Mapping[str, Subset],
-    codes: tuple[str, ...] | None,
-    *,
-    max_pages: int | None,
-    max_queries: int | None,
+    subsets: Mapping[str, Subset], *, max_pages: int | None, max_queries: int | None
 ) -> dict[str, Subset]:
     cut = dict(subsets)
-    if codes is not None:
-        cut = material.only_languages(cut, codes)
     if max_queries is not None:
         cut = material.at_most_queries(cut, max_queries)
     return cut if max_pages is None else material.at_most_documents(cut, max_pages)

@@ -124,6 +124,8 @@ def test_every_second_call(pages, dense, tmp_path):
     assert [math.isnan(c[evaluator.primary_metric]) for c in calls] == [False, True, False]
     assert list(calls[1]) == evaluator.keys
     assert len((tmp_path / f"{evaluator.name}_results.csv").read_text().splitlines()) == 3
+    by_hand = evaluator(dense)[evaluator.primary_metric]
+    assert by_hand == evaluator(dense)[evaluator.primary_metric] == calls[0][evaluator.keys[0]]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +133,9 @@ def test_every_second_call(pages, dense, tmp_path):
     [
         ({}, "SmallPagesMarkdown", 12, 8),
         ({"sources": ["south"]}, "SmallPagesMarkdown_part-south", 12, 4),
+        ({"sources": ["south", "north"]}, "SmallPagesMarkdown", 12, 8),
         ({"languages": ["fr"]}, "SmallPagesMarkdown_part-fra", 12, 4),
+        ({"languages": ["fr", "en"]}, "SmallPagesMarkdown", 12, 8),
         ({"max_queries": 1}, "SmallPagesMarkdown_part-1queries", 12, 2),
         ({"max_pages": 11}, "SmallPagesMarkdown_part-11pages", 11, 8),
     ],
@@ -183,6 +187,10 @@ BAD = [
     ({"batch_size": 0}, "batch_size=0"),
     ({"max_queries": -1}, "max_queries=-1"),
     ({"every_n_evals": 1.5}, "every_n_evals=1.5"),
+    ({"cache_mb": -1}, "cache_mb=-1: expected a whole number of 0 or more"),
+    ({"cache_folder": "/no/such"}, "cache_folder='/no/such'"),
+    ({"batchsize": 8}, "unknown option batchsize.*batch_size"),
+    ({"sources": []}, "sources: unknown none; there are north, south"),
     ({"data": "/no/such/folder"}, "no/such/folder"),
 ]
 
@@ -227,6 +235,14 @@ def test_a_model_that_cannot_see(pages, dense, multimodal):
         fused.check(multimodal)
     with pytest.raises(UserError, match="encode_queries"):
         evaluator(object())
+
+
+def test_a_folder_that_cannot_be_is_told_first(evaluator, dense, tmp_path):
+    """A path that cannot be a folder is refused before anything is encoded."""
+    (tmp_path / "file").write_text("")
+    dense.forward = None  # would fail if it were called
+    with pytest.raises(UserError, match=r"output_path='.*file/eval'"):
+        evaluator(dense, output_path=tmp_path / "file" / "eval")
 
 
 @pytest.mark.parametrize("kind", ["dense", "late"])
