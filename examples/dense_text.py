@@ -26,11 +26,11 @@ UNKNOWN = {"unk_token": "[UNK]"}
 
 def word_vectors(texts: list[str]) -> SentenceTransformer:
     """Return a model of random word vectors, with a tokenizer made from the texts."""
-    tokenizer = Tokenizer(models.WordPiece(**UNKNOWN))
+    tokenizer = Tokenizer(models.WordLevel(**UNKNOWN))
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     special = ["[UNK]", "[PAD]"]
-    trainer = trainers.WordPieceTrainer(
+    trainer = trainers.WordLevelTrainer(  # the same in every run; WordPieceTrainer's is not
         vocab_size=4000, special_tokens=special, show_progress=False
     )
     tokenizer.train_from_iterator(texts, trainer)
