@@ -2,8 +2,9 @@
 
 import mteb  # noqa: F401  before our modules, as a user's program would
 import pytest
+import torch
 
-from tests.evaluators import small_data, tiny
+from tests.evaluators import small_data, tiny, tiny_vision
 
 
 @pytest.fixture(scope="session")
@@ -41,6 +42,14 @@ def late(bert):
     from sentence_transformers import MultiVectorEncoder
 
     return MultiVectorEncoder(str(bert), device="cpu")
+
+
+@pytest.fixture
+def late_multimodal(models):
+    from sentence_transformers import MultiVectorEncoder
+
+    torch.manual_seed(0)  # the library adds a random projection
+    return MultiVectorEncoder(str(tiny_vision.save_qwen(models / "qwen")), device="cpu")
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from mteb.models import ModelMeta, SentenceTransformerEncoderWrapper
 from mteb.models.abs_encoder import AbsEncoder
 from mteb.models.model_meta import ScoringFunction
 from mteb.models.sentence_transformer_wrapper import MultiVectorWrapper
-from sentence_transformers import MultiVectorEncoder
+from sentence_transformers import MultiVectorEncoder, SentenceTransformer
 
 from mteb_nano.evaluators import NanoViDoReV3Evaluator, OCRMLDREvaluator
 from mteb_nano.folder_tasks import sample_tasks, tasks_of
@@ -106,6 +106,50 @@ def test_half_precision_is_compared_in_float32(pages, dense):
     dense.bfloat16()
     expected = per_query(page_task(pages, "markdown"), dense, batch_size=BATCH)
     assert_same(NanoViDoReV3Evaluator("markdown", data=pages, batch_size=BATCH), dense, expected)
+
+
+PROMPTS = {"query": "ask: ", "document": "read: ", "other": "also: "}
+WAYS = {
+    "dot products": (SentenceTransformer, {"similarity_fn_name": "dot"}),
+    "distances": (SentenceTransformer, {"similarity_fn_name": "euclidean"}),
+    "fewer dimensions": (SentenceTransformer, {"truncate_dim": 8}),
+    "prompts": (SentenceTransformer, {"prompts": PROMPTS, "default_prompt_name": "other"}),
+    "half precision": (SentenceTransformer, {"model_kwargs": {"dtype": "float16"}}),
+    "late, bfloat16": (MultiVectorEncoder, {"model_kwargs": {"dtype": "bfloat16"}}),
+    "late, prompts": (MultiVectorEncoder, {"prompts": PROMPTS}),
+    "late, mean": (MultiVectorEncoder, {"similarity_fn_name": "meanmaxsim"}),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_settings_of_a_model(way, pages, bert):
+    """Whatever a model is told of similarity, size, precision and prompts holds here too."""
+    cls, settings = WAYS[way]
+    model = cls(str(bert), device="cpu", **settings)
+    expected = per_query(page_task(pages, "markdown"), model, batch_size=BATCH)
+    evaluator = NanoViDoReV3Evaluator("markdown", data=pages, batch_size=BATCH)
+    assert_same(evaluator, model, expected)
+    assert_same(evaluator, model, expected)
+
+
+@pytest.mark.parametrize("inside", [torch.no_grad(), torch.inference_mode()])
+def test_inside_of_other_modes(inside, pages, dense):
+    """A caller that has switched gradients off gets the same score, and can train afterwards."""
+    evaluator = NanoViDoReV3Evaluator("markdown", data=pages)
+    plain = (evaluator(dense), evaluator.per_query)[1]
+    with inside:
+        evaluator(dense)
+    assert evaluator.per_query == plain
+    dense(dense.preprocess(["a text"]))["sentence_embedding"].sum().backward()
+
+
+def test_inside_of_autocast(pages, dense):
+    """Under autocast the score is that of mteb under autocast."""
+    evaluator = NanoViDoReV3Evaluator("markdown", data=pages, batch_size=BATCH)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        expected = per_query(page_task(pages, "markdown"), dense, batch_size=BATCH)
+        assert_same(evaluator, dense, expected)
+        assert torch.is_autocast_enabled("cpu")
 
 
 @pytest.mark.parametrize("mode", ["image", "markdown", "image+markdown"])

@@ -66,7 +66,7 @@ def read_tensorboard(folder, tag):
     return {event.step: event.value for event in events.Scalars(tag)}
 
 
-@pytest.mark.parametrize("kind", ["dense", "multimodal", "late"])
+@pytest.mark.parametrize("kind", ["dense", "multimodal", "late", "late_multimodal"])
 def test_sentence_transformers_trainers(kind, pages, tmp_path, request):
     """`evaluator=` of both trainers picks the best checkpoint and fills files and model card."""
     import sentence_transformers as library
@@ -74,14 +74,15 @@ def test_sentence_transformers_trainers(kind, pages, tmp_path, request):
     from sentence_transformers.sentence_transformer import losses
 
     model = request.getfixturevalue(kind)
-    late = kind == "late"
+    late = kind.startswith("late")
     name = "MultiVectorEncoder" if late else "SentenceTransformer"
     loss = (
         late_losses.MultiVectorMultipleNegativesRankingLoss
         if late
         else losses.MultipleNegativesRankingLoss
     )(model)
-    evaluator = NanoViDoReV3Evaluator("image" if kind == "multimodal" else "markdown", data=pages)
+    mode = "image" if kind.endswith("multimodal") else "markdown"
+    evaluator = NanoViDoReV3Evaluator(mode, data=pages)
     corpus = page_tables()["corpus"]
     train = Dataset.from_dict({"query": corpus["_id"], "page": corpus["markdown"]})
     trainer = getattr(library, f"{name}Trainer")(

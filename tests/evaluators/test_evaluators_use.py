@@ -178,6 +178,37 @@ def test_training_goes_on_as_if_nothing_had_been(evaluator, dense):
     dense(dense.preprocess(["a text"]))["sentence_embedding"].sum().backward()  # still trainable
 
 
+@pytest.mark.parametrize("kind", ["dense", "late"])
+def test_an_interrupted_call_leaves_no_trace(kind, pages, tmp_path, request):
+    """Ctrl-C in the third batch: the model, the random numbers and the files are as before."""
+    model = request.getfixturevalue(kind)
+    model.train()
+    model[0].model.encoder.layer[0].eval()  # frozen on purpose
+    modes = [part.training for part in model.modules()]
+    state = torch.get_rng_state()
+    evaluator = NanoViDoReV3Evaluator("markdown", data=pages, batch_size=4)
+    batches = []
+
+    def interrupt(*_):
+        batches.append(1)
+        if len(batches) == 3:
+            raise KeyboardInterrupt
+
+    handle = model[0].register_forward_hook(interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        evaluator(model, output_path=tmp_path)
+    handle.remove()
+    assert [part.training for part in model.modules()] == modes
+    assert torch.equal(torch.get_rng_state(), state)
+    assert torch.is_grad_enabled()
+    assert "preprocess" not in vars(model)
+    assert list(tmp_path.iterdir()) == []
+    evaluator(model)
+    fresh = NanoViDoReV3Evaluator("markdown", data=pages, batch_size=4)
+    fresh(model)
+    assert evaluator.per_query == fresh.per_query
+
+
 BAD = [
     ({"mode": "images"}, "mode='images'.*'image'"),
     ({"sources": ["west"]}, "'west'; there are north, south"),
