@@ -95,7 +95,10 @@ def transformer_of(model: Any) -> Any:
     first = next(iter((getattr(model, "_modules", None) or {}).values()), None)
     of_library = type(model).__module__.startswith("sentence_transformers.")
     known = type(first).__module__ == "sentence_transformers.base.modules.transformer"
-    return first if of_library and known else None
+    if not of_library or not known:
+        return None
+    replaced = any("preprocess" in vars(part) for part in (model, first))  # by code of one's own
+    return None if replaced else first
 
 
 def _known(owner: Any, steps: tuple[str, ...], modules: tuple[str, ...]) -> bool:

@@ -1,6 +1,7 @@
 """Token ids of texts, kept from one evaluation to the next: long documents take long to cut."""
 
 import contextlib
+import hashlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -73,13 +74,13 @@ def _settings(model: Any) -> Any:
     tokenizer = getattr(first, "processor", None)
     backend = getattr(tokenizer, "backend_tokenizer", None)
     known = type(tokenizer).__module__.startswith("transformers.")
-    if backend is None or not known or "preprocess" in vars(model):
+    if backend is None or not known:
         return None
     # Before the added tokens stand the lengths of the last call.
     _, _, rules = backend.to_str().partition('"added_tokens"')
     names = ("chat_template", "model_input_names", "split_special_tokens")
     return (
-        rules,
+        hashlib.blake2b(rules.encode()).digest(),
         repr(tokenizer),
         repr([getattr(tokenizer, name, None) for name in names]),
         repr(first.get_config_dict()),

@@ -111,10 +111,12 @@ def test_a_prompt_is_told_apart(dense):
     assert torch.equal(features_of(tokens, dense)["input_ids"], plain["input_ids"])
 
 
-def test_a_preprocess_of_ones_own_is_left_alone(dense):
-    """A model whose `preprocess` somebody has replaced is asked each time."""
+@pytest.mark.parametrize("part", ["model", "module"])
+def test_a_preprocess_of_ones_own_is_left_alone(part, dense):
+    """A model whose `preprocess`, or its module's, somebody has replaced is asked each time."""
     tokens = TokenIds(1)
-    dense.preprocess = functools.partial(dense.preprocess)
+    owner = dense if part == "model" else dense[0]
+    owner.preprocess = functools.partial(owner.preprocess)
     features_of(tokens, dense)
     assert tokens.n_asked == 0
-    assert "preprocess" in vars(dense)
+    assert "preprocess" in vars(owner)
