@@ -15,9 +15,7 @@ them, and the score may be left out (1 relevant, 2 answers the query fully):
 """
 
 import argparse
-import csv
 import io
-import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,6 +28,7 @@ import pyarrow.parquet as pq
 
 from builders.export import replacing_folder
 from builders.extras import needs_extra
+from builders.judgements import read_qrels, read_queries
 from builders.vidore.sources import read_source
 from mteb_nano.errors import UserError
 
@@ -37,7 +36,6 @@ DPI = 150  # A4 becomes 1240 x 1754 pixels: 8-point print stays legible
 MAX_SIDE = 4000  # pixels; a poster is rendered at fewer dots an inch
 JPEG_QUALITY = 90
 _ROWS = 32  # pages in memory together
-_MAX_FAULTS = 20
 _CORPUS = pa.schema(
     [
         ("corpus_id", pa.int64()),
@@ -94,8 +92,8 @@ def build_source(
     documents = _by_name(pdfs)
     with replacing_folder(out) as part:
         first_page, n_blank = _write_corpus(part, documents, dpi, language, license_id)
-        _write(part, "queries", _read_queries(queries_file, language))
-        _write(part, "qrels", _read_qrels(qrels_file, first_page))
+        _write(part, "queries", read_queries(queries_file, language))
+        _write(part, "qrels", read_qrels(qrels_file, first_page))
         read_source(out.name, part, origin=out.name)
     return sum(len(pages) for pages in first_page.values()), n_blank
 
@@ -203,73 +201,18 @@ def _describe(
     }
 
 
-def _read_queries(path: Path, language: str) -> list[dict[str, Any]]:
-    """Return the rows of the queries; all faults of the file are reported together."""
-    rows, faults = [], []
-    for number, line in enumerate(_read_text(path).splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            text = {key: str(row[key]) for key in ("query_id", "query")}
-        except (ValueError, KeyError, TypeError):
-            faults.append(f'line {number}: expected {{"query_id": ..., "query": ...}}: {line[:80]}')
-            continue
-        extra = {key: str(row[key]) for key in ("query_format", "answer") if row.get(key)}
-        rows.append({**text, "language": row.get("language") or language, **extra})
-    _raise(path, faults or ([] if rows else ["has no queries"]))
-    columns = sorted({key for row in rows for key in row})
-    return [{key: row.get(key) for key in columns} for row in rows]
-
-
-def _read_qrels(path: Path, page_ids: Mapping[str, range]) -> list[dict[str, Any]]:
-    """Return the rows of the qrels; all faults of the file are reported together."""
-    rows, faults = [], []
-    reader = csv.DictReader(io.StringIO(_read_text(path)), delimiter="\t", skipinitialspace=True)
-    missing = {"query_id", "file", "page"} - set(reader.fieldnames or ())
-    if missing:
-        found = ", ".join(reader.fieldnames or ())
-        raise UserError(f"{path}: misses the columns {', '.join(sorted(missing))}; found {found}")
-    for line in reader:
-        where = f"line {reader.line_num}"
-        pages = page_ids.get((line["file"] or "").strip())
-        if pages is None:
-            faults.append(f"{where}: no document {line['file']!r}; given: {', '.join(page_ids)}")
-            continue
-        try:
-            page, score = int(line["page"]), int(line.get("score") or 1)
-        except (TypeError, ValueError):
-            faults.append(f"{where}: page and score must be whole numbers")
-            continue
-        if not 1 <= page <= len(pages):
-            faults.append(f"{where}: {line['file']} has the pages 1 to {len(pages)}, not {page}")
-            continue
-        query_id = (line["query_id"] or "").strip()
-        rows.append({"query_id": query_id, "corpus_id": pages[page - 1], "score": score})
-    _raise(path, faults or ([] if rows else ["has no rows"]))
-    return rows
-
-
-def _read_text(path: Path) -> str:
-    """Return the content of a file, which must be UTF-8."""
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read as UTF-8 text ({error})") from error
-
-
-def _raise(path: Path, faults: Sequence[str]) -> None:
-    """Raise one error with the faults of a file."""
-    if faults:
-        more = [f"and {len(faults) - _MAX_FAULTS} more"] if len(faults) > _MAX_FAULTS else []
-        raise UserError(f"{path}:\n  " + "\n  ".join([*faults[:_MAX_FAULTS], *more]))
-
-
 def _write(part: Path, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write one table."""
     (part / name).mkdir()
     table = pa.Table.from_pylist([dict(row) for row in rows])
     pq.write_table(table, part / name / "test-00000-of-00001.parquet")
+
+
+def _dots(text: str) -> int:
+    """Parse dots an inch."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, got {text!r}")
+    return int(text)
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -283,7 +226,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--queries", type=Path, required=True, metavar="JSONL")
     parser.add_argument("--qrels", type=Path, required=True, metavar="TSV")
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
-    parser.add_argument("--dpi", type=int, default=DPI)
+    parser.add_argument("--dpi", type=_dots, default=DPI)
     parser.add_argument("--language", default="english", help="of queries that do not say theirs")
     parser.add_argument("--license", default="", help="of the documents")
     return parser.parse_args(arguments)

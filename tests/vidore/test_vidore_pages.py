@@ -107,6 +107,9 @@ def test_same_input_same_bytes(documents):
     assert first == {p.name: p.read_bytes() for p in (documents / "source").rglob("*.parquet")}
 
 
+HEAD = "query_id\tfile\tpage\tscore\n"
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -115,7 +118,12 @@ def test_same_input_same_bytes(documents):
         ("qrels.tsv", "query_id\tfile\tpage\nq9\tmanual.pdf\t1\n", "unknown query q9"),
         ("qrels.tsv", "query\tfile\n", "misses the columns page, query_id"),
         ("qrels.tsv", "query_id\tfile\tpage\nq1\tmanual.pdf\tone\n", "whole numbers"),
+        ("qrels.tsv", HEAD + "q1\tmanual.pdf\t2\t0\n", "line 2: query q1, manual.pdf page 2 with"),
+        ("qrels.tsv", HEAD + 2 * "q1\tmanual.pdf\t2\t1\n", "line 3: query q1, manual.pdf page 2"),
         ("queries.jsonl", '{"query": "no id"}\n', "line 1: expected"),
+        ("queries.jsonl", '\n{"query_id": "q1", "query": null}\n', "line 2: expected"),
+        ("queries.jsonl", '{"query_id": "q1", "query": " "}\n', "line 1: expected"),
+        ("queries.jsonl", '{"query_id": "q1", "query": "a", "language": 5.0}', "line 1: expected"),
         ("queries.jsonl", "", "has no queries"),
         ("docs/manual.pdf", "no pdf at all", "manual.pdf: cannot be read as a PDF"),
     ],
@@ -126,6 +134,35 @@ def test_one_clear_error(documents, capsys, name, content, message):
     assert run(documents) == 2
     assert message in capsys.readouterr().err
     assert not (documents / "source").exists()
+
+
+def test_what_editors_do_to_text_files_changes_nothing(documents):
+    """A byte-order mark, CRLF, blank lines, ids as numbers and U+2028 in a query are no faults."""
+    lines = [
+        '{"query_id": 1, "query": "When do pumps\u2028need oil?"}',
+        "",
+        '{"query_id": " q2 ", "query": "When are the fans cleaned?", "language": null}',
+    ]
+    qrels = [HEAD.strip(), "1\tmanual.pdf\t1\t2", "", "q2\tmanual.pdf\t3\t"]
+    for name, content in (("queries.jsonl", lines), ("qrels.tsv", qrels)):
+        text = "\ufeff" + "\r\n".join(content)
+        (documents / name).write_bytes(text.encode())
+    assert run(documents) == 0
+    source = read_source("source", documents / "source", origin="source")
+    assert {i: q.text for i, q in source.queries.items()} == {
+        "1": "When do pumps\u2028need oil?",
+        "q2": "When are the fans cleaned?",
+    }
+    assert source.queries["q2"].language == "english"
+    assert source.qrels == {"1": {"2": 2}, "q2": {"4": 1}}
+
+
+@pytest.mark.parametrize("dpi", ["0", "-5", "many"])
+def test_dots_an_inch_are_checked_first(documents, capsys, dpi):
+    """A resolution at which nothing can be drawn is refused before a page is."""
+    with pytest.raises(SystemExit, match="2"):
+        run(documents, "--dpi", dpi)
+    assert "expected a whole number from 1 on" in capsys.readouterr().err
 
 
 def test_clean_text():
