@@ -6,7 +6,6 @@ again, so whatever was killed, the same call goes on where it stopped.
 """
 
 import contextlib
-import errno
 import multiprocessing
 import os
 import signal
@@ -75,7 +74,7 @@ def run_shards(
     with contextlib.closing(runner(todo)) as results:
         yield from todo.found()
         for key, content in results:
-            _write(shard_path(folder, key), content)
+            write_bytes(shard_path(folder, key), content)
             yield key, content
             yield from todo.found()
     yield from todo.found()
@@ -209,14 +208,3 @@ def _begin_worker() -> None:
 def _end_with(sentinel: int) -> None:
     connection.wait([sentinel])
     os._exit(1)
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        write_bytes(path, content)
-    except OSError as error:
-        free = "free some space" if error.errno == errno.ENOSPC else "mend that"
-        raise UserError(
-            f"{path}: cannot be written: {error.strerror}; {free} and run the same command again, "
-            "finished shards are kept"
-        ) from error

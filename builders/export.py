@@ -5,6 +5,7 @@ or the new one, or none; never half of one.
 """
 
 import contextlib
+import errno
 import json
 import os
 import shutil
@@ -99,17 +100,28 @@ def _check_replaceable(out: Path, *, overwrite: bool) -> None:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file beside its place, flush it to the disk, and rename it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write a file beside its place, flush it to the disk, and rename it.
+
+    Raises:
+        UserError: It cannot be written.
+    """
     part = path.with_name(f".{path.name}.partial-{os.getpid()}")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
+    except OSError as error:
+        free = "free some space" if error.errno == errno.ENOSPC else "mend that"
+        raise UserError(
+            f"{path}: cannot be written: {error.strerror}; {free} and run the same command again, "
+            "what is finished is kept"
+        ) from error
     finally:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink()
 
 
 def write_parquet(table: pa.Table, path: Path, *, row_group_rows: int | None = None) -> None:

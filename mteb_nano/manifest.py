@@ -54,11 +54,16 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
+def is_task_name(name: object) -> bool:
+    """Return whether a task can have this name, which becomes the name of its result files."""
+    return isinstance(name, str) and name != "" and all(c.isalnum() or c in "_.-" for c in name)
+
+
 def field_faults(manifest: Mapping[str, Any]) -> list[str]:
     """Return what is wrong with the fields that loading relies on."""
     name, kind = manifest.get("name"), manifest.get("kind")
     faults = []
-    if not isinstance(name, str) or not name or not all(c.isalnum() or c in "_.-" for c in name):
+    if not is_task_name(name):
         faults.append(f"`name` must be letters, digits, `_`, `.` or `-`, got {name!r}")
     if not isinstance(kind, str) or kind not in _NEEDED:
         faults.append(f"`kind` must be `page-retrieval` or `ocr-retrieval`, got {kind!r}")

@@ -12,6 +12,7 @@ from builders.vidore.options import parse_options, recipe_of
 from builders.vidore.sources import Source
 from mteb_nano.catalog import NANO_VIDORE_V3
 from mteb_nano.errors import UserError
+from mteb_nano.manifest import is_task_name
 
 Report = Callable[[str], None]
 
@@ -120,6 +121,7 @@ def _replay(options: argparse.Namespace) -> int:
 
 def _sample_step(options: argparse.Namespace) -> Mapping[str, Source]:
     """Write the plan, or in a dry run print what it would be."""
+    from builders.vidore.assemble import check_pool_size
     from builders.vidore.origins import parse_origins, read_sources
     from builders.vidore.plan import make_plan
     from builders.vidore.summary import print_plan
@@ -128,8 +130,11 @@ def _sample_step(options: argparse.Namespace) -> Mapping[str, Source]:
     places = parse_origins(options.sources)
     sources = read_sources(places, report=_report(options))
     plan = make_plan(sources, places, recipe)
+    is_build = options.command == "build"
     if options.dry_run or not options.quiet:
-        print_plan(plan, sources, recipe.pool_size if options.command == "build" else None)
+        print_plan(plan, sources, recipe.pool_size if is_build else None)
+    if is_build:
+        check_pool_size(sources, plan, recipe)
     if not options.dry_run:
         plan.save(_work(options))
     return sources
@@ -192,6 +197,8 @@ def _assemble_step(options: argparse.Namespace, sources: Mapping[str, Source]) -
 def _task_name(options: argparse.Namespace) -> str:
     """Return the task's name: NanoViDoReV3 is for the 8 public datasets."""
     if options.name:
+        if not is_task_name(options.name):
+            raise UserError(f"--name {options.name}: use letters, digits, `_`, `.` and `-` only")
         return options.name
     if not options.sources and options.command == "build":
         return "NanoViDoReV3"
@@ -200,8 +207,11 @@ def _task_name(options: argparse.Namespace) -> str:
 
 def _check_out(options: argparse.Namespace) -> None:
     """Raise before anything costly is done if the dataset could not be written at the end."""
-    if options.out.exists() and not options.overwrite and any(options.out.iterdir()):
-        raise UserError(f"{options.out}: exists already; name another folder, or use --overwrite")
+    out = options.out
+    if out.exists() and not out.is_dir():
+        raise UserError(f"{out}: is a file; --out names the folder to make")
+    if out.exists() and not options.overwrite and any(out.iterdir()):
+        raise UserError(f"{out}: exists already; name another folder, or use --overwrite")
 
 
 def _work(options: argparse.Namespace) -> Path:

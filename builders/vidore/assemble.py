@@ -86,13 +86,7 @@ def select_pages(
             source has no text at all.
     """
     check_texts(sources, recipe)
-    positives = sorted(
-        {
-            (pick.source, page)
-            for pick in plan.picks
-            for page in sources[pick.source].qrels[pick.query_id]
-        }
-    )
+    positives = _positives(sources, plan)
     quotas = _quotas(sources, positives, recipe)
     names = sorted(sources)
     graph = find_near_copies(
@@ -114,6 +108,22 @@ def select_pages(
     for (name, _), text in text_of.items():
         empty[name] += int(graph.empty[text])
     return Selection(quotas, positives, negatives, skips, empty)
+
+
+def check_pool_size(sources: Mapping[str, Source], plan: Plan, recipe: Recipe) -> None:
+    """Raise a `UserError` if the pool is too small for the positives of the sampled queries."""
+    _quotas(sources, _positives(sources, plan), recipe)
+
+
+def _positives(sources: Mapping[str, Source], plan: Plan) -> list[PageKey]:
+    """Return the positive pages of the sampled queries, by source and id."""
+    return sorted(
+        {
+            (pick.source, page)
+            for pick in plan.picks
+            for page in sources[pick.source].qrels[pick.query_id]
+        }
+    )
 
 
 def _quotas(

@@ -102,7 +102,12 @@ def _add_step_options(sub: argparse.ArgumentParser, command: str) -> None:
         sub.add_argument(
             "--name", help="the task's name; default NanoViDoReV3 for the 8 public ones"
         )
-        sub.add_argument("--pool-size", default=str(Recipe.pool_size), metavar="PAGES|all")
+        sub.add_argument(
+            "--pool-size",
+            default=str(Recipe.pool_size),
+            metavar="PAGES|all",
+            help="pages in all; all: the positives and each query's --top-k candidates",
+        )
         sub.add_argument("--overwrite", action="store_true", help="replace the dataset in OUT")
 
 
@@ -137,7 +142,7 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
     """
     given = dict(vars(options))
     if "pool_size" in given and given["pool_size"] != "all":
-        if not str(given["pool_size"]).isdigit():
+        if not str(given["pool_size"]).isdecimal():
             raise UserError(f"--pool-size {given['pool_size']}: expected a number or `all`")
         given["pool_size"] = int(given["pool_size"])
     for key in ("pool_size", "top_k", "visual_tokens", "batch_size", "shard_pages", "workers"):

@@ -45,8 +45,6 @@ def print_plan(plan: Plan, sources: Mapping[str, Source], pool_size: int | str |
         "negatives",
     ]
     print(format_table(head, rows))
-    if isinstance(pool_size, int) and slots < 0:
-        print(f"--pool-size {pool_size:,} is less than the {n_positives:,} positives")
 
 
 def print_pool(manifest: Mapping[str, Any]) -> None:

@@ -268,7 +268,12 @@ def test_read_built_names_what_is_missing(tmp_path):
         (["--queries-per-source", "a=3"], "--queries-per-source names a; the sources are a, b, c"),
         (["--queries-per-source", "many"], "expected a number, `all`, or NAME=N"),
         (["--pool-size", "5"], "--pool-size 5 is less than the"),
+        (["--pool-size", "5", "--miner", "nobody/nothing"], "--pool-size 5 is less than the"),
+        (["--pool-size", "5", "--dry-run"], "--pool-size 5 is less than the"),
+        (["--pool-size", "\N{SUPERSCRIPT TWO}"], "expected a number or `all`"),
         (["--pool-size", "122"], "--top-k"),
+        (["--name", "../other"], "--name ../other: use letters"),
+        (["--work", "/dev/null/work"], "/dev/null/work/sample.json: cannot be written"),
         (["--miner", "nobody/nothing"], "mteb cannot find this model"),
         (["--top-k", "0"], "--top-k must be at least 1"),
     ],
@@ -279,6 +284,15 @@ def test_unusable_options(world, tmp_path, capsys, arguments, message):
     assert main(["--sources", *world[1], *OPTIONS, *arguments, "--out", str(out)]) == 2
     assert message in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_a_file_is_no_place_for_a_dataset(world, tmp_path, capsys):
+    """`--out` names a file: one line, before anything is read, and the file stays."""
+    out = tmp_path / "out"
+    out.write_text("mine")
+    assert main(["--sources", *world[1], *OPTIONS, "--out", str(out)]) == 2
+    assert "is a file" in capsys.readouterr().err
+    assert out.read_text() == "mine"
 
 
 def test_steps_need_the_step_before(tmp_path, capsys):
