@@ -1,6 +1,7 @@
 """The `mteb-nano` command: a thin layer, each subcommand one call into the library."""
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -40,6 +41,8 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status: 0, or 2 for input that cannot be used."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a name that the terminal's encoding lacks
+        sys.stdout.reconfigure(errors="backslashreplace")
     args, rest = build_parser().parse_known_args(argv)
     if rest and not getattr(args, "passes_on", False):
         build_parser().error(f"unrecognized arguments: {' '.join(rest)}")
