@@ -4,10 +4,11 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -20,6 +21,8 @@ from mteb_nano.report.tables import Standing, Table, Value, standings
 
 UNKNOWN = "\N{EN DASH}"
 _NAME_WIDTH = 48  # of a model's name in a terminal; longer ones end in an ellipsis
+_PIPE_WIDTH = 250
+_FRAME = 3  # characters a column takes beside its text
 TEXT_COLUMNS = (
     "model", "A", "B", "setting", "mode", "subset", "query", "source", "agreement",
     "better on the full one", "worse on the full one", "points apart on the full one",
@@ -48,10 +51,10 @@ def is_signed(column: str) -> bool:
     return " - " in column or column.startswith(("minus", "difference"))
 
 
-def to_terminal(tables: Iterable[Table]) -> RenderableType:
+def to_terminal(tables: Iterable[Table], width: int = _PIPE_WIDTH) -> RenderableType:
     """Return tables for a rich console. Names are plain text, never console markup."""
     parts: list[RenderableType] = []
-    for table in tables:
+    for table, name_width in _fitted(tables, width):
         # Text everywhere: brackets in a plain string would be read as markup.
         rich_table = RichTable(header_style="bold")
         for column in table.columns:
@@ -60,23 +63,83 @@ def to_terminal(tables: Iterable[Table]) -> RenderableType:
                 Text(column),
                 justify="left" if is_text else "right",
                 overflow="ellipsis" if is_text else "fold",
-                max_width=_NAME_WIDTH if is_text else None,
+                max_width=name_width if is_text else None,
                 no_wrap=is_text,
             )
         for row in table.rows:
             shown = zip(table.columns, row, strict=True)
             rich_table.add_row(*(Text(show(v, signed=is_signed(c))) for c, v in shown))
-        parts += [Text(table.title, style="bold"), rich_table]
+        parts += [Text(table.title, style="bold")] if table.title else []
+        parts.append(rich_table)
         parts += [*(Text(note) for note in table.notes), Text("")]
     return Group(*parts)
+
+
+def _fitted(tables: Iterable[Table], width: int) -> Iterator[tuple[Table, int]]:
+    """Yield parts of tables that fit a width, and how wide their names may be."""
+    for table in tables:
+        name_width = _name_width(table, width)
+        for part in _cut(table, width, name_width):
+            yield part, name_width
+
+
+def _cut(table: Table, width: int, name_width: int) -> list[Table]:
+    """Return a table cut into parts that fit a width, each with the names of its rows.
+
+    A number that is broken over two lines can be misread, so columns move down instead.
+    """
+    widths = _widths(table, name_width)
+    n_names = _n_names(table)
+    room = width - 1 - sum(widths[:n_names])
+    parts: list[list[int]] = [[]]
+    for i in range(n_names, len(widths)):
+        if parts[-1] and sum(widths[j] for j in parts[-1]) + widths[i] > room:
+            parts.append([])
+        parts[-1].append(i)
+    return [
+        Table(
+            table.title if part is parts[0] else "",
+            tuple(table.columns[i] for i in (*range(n_names), *part)),
+            tuple(tuple(row[i] for i in (*range(n_names), *part)) for row in table.rows),
+            table.notes if part is parts[-1] else (),
+        )
+        for part in parts
+    ]
+
+
+def _n_names(table: Table) -> int:
+    """Return how many columns, from the left, name a row."""
+    return 1 + max((i for i, c in enumerate(table.columns) if c in TEXT_COLUMNS), default=-1)
+
+
+def _widths(table: Table, name_width: int) -> list[int]:
+    """Return how wide each column is, with its frame."""
+    found = []
+    for i, column in enumerate(table.columns):
+        texts = [column, *(show(row[i], signed=is_signed(column)) for row in table.rows)]
+        longest = max(map(cell_len, texts))
+        limit = name_width if column in TEXT_COLUMNS else longest
+        found.append(min(longest, limit) + _FRAME)
+    return found
+
+
+def _name_width(table: Table, width: int) -> int:
+    """Return how wide a name may be so that the widest number stands beside the names."""
+    widths, n_names = _widths(table, _NAME_WIDTH), _n_names(table)
+    widest = max(widths[n_names:], default=0)
+    if sum(widths[:n_names]) + widest < width:
+        return _NAME_WIDTH
+    texts = [c for c in table.columns if c in TEXT_COLUMNS]
+    others = sum(w for w, c in zip(widths, table.columns[:n_names], strict=False) if c not in texts)
+    return max(1, (width - 1 - widest - others) // max(1, len(texts)) - _FRAME)
 
 
 def print_tables(tables: Iterable[Table], *, console: Console | None = None) -> None:
     """Print tables to the terminal, or unfolded to a pipe or file."""
     console = console or Console()
     if not console.is_terminal:
-        console = Console(file=console.file, width=250, no_color=True)
-    console.print(to_terminal(tables))
+        console = Console(file=console.file, width=_PIPE_WIDTH, no_color=True)
+    console.print(to_terminal(tables, console.width))
 
 
 def to_text(tables: Iterable[Table]) -> str:

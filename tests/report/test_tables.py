@@ -3,15 +3,21 @@
 import csv
 import io
 import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from mteb_nano.report.__main__ import main
 from mteb_nano.report.boards import make_boards
 from mteb_nano.report.estimates import Resampling, estimate, estimate_difference
 from mteb_nano.report.reading import read_results
-from mteb_nano.report.render import show, to_csv, to_markdown, to_text
+from mteb_nano.report.render import is_signed, print_tables, show, to_csv, to_markdown, to_text
 from mteb_nano.report.statistics import Interval
 from mteb_nano.report.tables import cells_of, make_tables, standings
 from tests.report.result_files import SOURCES, interval, subset_scores, width
@@ -198,6 +204,29 @@ def test_terminal_names_are_no_markup(write_pages, tmp_path):
     assert "\N{HORIZONTAL ELLIPSIS}" in text
 
 
+@pytest.mark.parametrize("columns", [50, 60, 80, 120])
+@pytest.mark.parametrize("name", ["org/short", "org/" + "n" * 60])
+def test_no_number_is_broken_in_a_narrow_terminal(write_pages, write_ocr, tmp_path, columns, name):
+    """Every mean with its interval stands whole on one line, and no line is wider than allowed."""
+    write_pages("org/one", name=name)
+    write_ocr("org/one", name=name)
+    tables = [t for b in _boards(tmp_path) for t in make_tables(b, resampling=FEW)]
+    screen = io.StringIO()
+    print_tables(
+        tables, console=Console(file=screen, width=columns, force_terminal=True, no_color=True)
+    )
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue()).splitlines()
+    assert max(map(len, lines)) <= columns
+    cells = Counter(
+        cell.strip() for line in lines for cell in line.split("\N{BOX DRAWINGS LIGHT VERTICAL}")
+    )
+    for table in tables:
+        for row in table.rows:
+            for column, value in zip(table.columns, row, strict=True):
+                if not isinstance(value, str):
+                    assert cells[show(value, signed=is_signed(column))]
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -226,6 +255,20 @@ def test_command_reports_what_it_can(write_pages, tmp_path, capsys):
     assert "broken.json" in document["problems"][0]
     assert main(["report", str(tmp_path / "broken.json")]) == 2
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_terminal_without_unicode_gets_escapes(write_pages, tmp_path):
+    """Where stdout cannot show a character, the tables are printed all the same."""
+    write_pages("org/model", name="org/\N{CJK UNIFIED IDEOGRAPH-4E2D}")
+    for form in ([], ["--csv"], ["--markdown"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "mteb_nano.cli", "report", str(tmp_path), *form],
+            capture_output=True,
+            check=False,
+            env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        )
+        assert done.returncode == 0, done.stderr
+        assert rb"org/\u4e2d" in done.stdout
 
 
 def test_command_writes_files_whole_or_not_at_all(write_pages, tmp_path, capsys):
