@@ -1,6 +1,7 @@
 """`per_query.jsonl` of the training-time evaluators -> records, one for each model and step."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ def is_evaluator_file(path: Path) -> bool:
 def split_step(argument: str) -> tuple[Path, int | None]:
     """Return the path and the step of `runs/per_query.jsonl@300`; no step is None."""
     path, at, step = argument.rpartition("@")
-    if at and step.lstrip("-").isdigit() and is_evaluator_file(Path(path)):
+    if at and re.fullmatch(r"-?\d+", step) and is_evaluator_file(Path(path)):
         return Path(path), int(step)
     return Path(argument), None
 

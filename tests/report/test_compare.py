@@ -258,3 +258,6 @@ def test_steps_are_only_split_from_evaluator_files(tmp_path):
     assert split_step("runs/per_query.jsonl@300")[1] == 300
     assert split_step("results@300")[1] is None
     assert split_step("a@b/per_query.jsonl")[1] is None
+    assert split_step("per_query.jsonl@-1")[1] == -1
+    for odd in ("--1", "\N{SUPERSCRIPT TWO}", ""):
+        assert split_step(f"per_query.jsonl@{odd}")[1] is None
