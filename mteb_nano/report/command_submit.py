@@ -52,12 +52,14 @@ def run_submit(args: argparse.Namespace) -> int:
     """Check, then prepare; exit code 2 with every fault when one is found."""
     from mteb_nano.report.console import tell_problems
     from mteb_nano.report.submission import check_candidate, find_candidates
-    from mteb_nano.report.submit import prepare_branch, submit_through_mteb
+    from mteb_nano.report.submit import check_clone, prepare_branch, submit_through_mteb
 
     if args.repo and args.create_pr:
         raise UserError(
             "--create-pr goes through mteb's own clone; with --repo push the branch yourself"
         )
+    if args.repo:
+        check_clone(args.repo)
     candidates, lines = find_candidates(args.results)
     tell_problems(lines, quiet=args.quiet)
     known = mteb_models()

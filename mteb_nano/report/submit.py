@@ -19,7 +19,7 @@ def prepare_branch(candidates: Sequence[Candidate], clone: Path, *, branch: str)
     Raises:
         UserError: No git, no clone, a branch of that name, or nothing to change.
     """
-    _git(clone, "rev-parse", "--git-dir")
+    check_clone(clone)
     if _git(clone, "branch", "--list", branch):
         raise UserError(
             f"{clone}: there is a branch {branch} already; choose another with --branch"
@@ -37,6 +37,22 @@ def prepare_branch(candidates: Sequence[Candidate], clone: Path, *, branch: str)
             if not done:
                 _git(clone, "branch", "-D", branch)
     return commit
+
+
+def check_clone(clone: Path) -> None:
+    """Raise a `UserError` if a folder is not the top of a clone that has a folder `results`.
+
+    Elsewhere the files would land in somebody's other repository, and the comparison with the
+    results that are there already would find none.
+    """
+    top = Path(_git(clone, "rev-parse", "--show-toplevel"))
+    if top.resolve() != clone.resolve():
+        raise UserError(f"{clone}: is inside the clone {top}; name the clone itself")
+    if not _git(clone, "ls-tree", _base(clone), "results/"):
+        raise UserError(
+            f"{clone}: has no folder `results`; expected a clone of"
+            " https://github.com/embeddings-benchmark/results"
+        )
 
 
 def _base(clone: Path) -> str:

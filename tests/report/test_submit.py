@@ -217,6 +217,22 @@ def test_no_repository_is_one_line(good, tmp_path):
         prepare_branch(candidates, tmp_path, branch="x")
 
 
+@pytest.mark.parametrize(
+    ("folder", "words"), [("other", "has no folder `results`"), ("clone/results", "is inside")]
+)
+def test_another_repository_gets_no_branch(good, clone, tmp_path, capsys, folder, words):
+    """Files land only at the top of a repository that holds results, whatever else is a clone."""
+    other = tmp_path / "other"
+    subprocess.run(["git", "init", "-q", str(other)], check=True)
+    _git(other, "commit", "-q", "--allow-empty", "-m", "mine")
+    arguments = [str(good().parents[2]), "--repo", str(tmp_path / folder)]
+    for more in ([], ["--dry-run"]):
+        assert main(["submit", *arguments, *more]) == 2
+        assert words in capsys.readouterr().err
+    for repository in (other, clone):
+        assert len(_git(repository, "branch", "--list").splitlines()) == 1
+
+
 @pytest.fixture
 def fake_registry(monkeypatch):
     """The model of these tests counts as registered, without importing all of mteb."""
