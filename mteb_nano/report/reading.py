@@ -55,7 +55,7 @@ def read_results(
         except UserError as error:
             reading.problems.append(str(error))
     reading.results = list(known.values())
-    reading.problems += _left_out(others)
+    reading.problems += _left_out(others, hint=wanted is None)
     if not reading.results:
         raise UserError(
             "\n".join([*reading.problems[:20], _nothing_found(paths, len(files), wanted)])
@@ -93,11 +93,12 @@ def _add(result: Result, known: dict[tuple[str, ...], Result], problems: list[st
         problems.append(f"{result.path}: {what} is also in {other.path}, {verdict}")
 
 
-def _left_out(others: Counter[str]) -> list[str]:
+def _left_out(others: Counter[str], *, hint: bool) -> list[str]:
     if not others:
         return []
     names = ", ".join(sorted(others)[:5]) + (", ..." if len(others) > 5 else "")  # noqa: PLR2004
-    return [f"{others.total()} files of other tasks left out ({names}); --task NAME takes one"]
+    how = "; --task NAME takes one" if hint else ""
+    return [f"{others.total()} files of other tasks left out ({names}){how}"]
 
 
 def _nothing_found(paths: list[Path], n_files: int, wanted: set[str] | None) -> str:

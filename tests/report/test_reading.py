@@ -114,7 +114,10 @@ def test_files_of_other_tasks_are_counted_not_listed(write_pages, tmp_path, task
             scores={"test": [entry]}, evaluation_time=1,
         )  # fmt: skip
         result.to_disk(tmp_path / f"{task}.json")
-    _one_problem(read_results([tmp_path]), "3 files of other tasks", "ArguAna, STS12, SciFact")
+    _one_problem(read_results([tmp_path]), "3 files of other tasks", "SciFact); --task NAME")
+    asked = read_results([tmp_path], tasks=["NanoViDoReV3"])
+    _one_problem(asked, "3 files of other tasks", "ArguAna, STS12, SciFact")
+    assert "--task" not in asked.problems[0]
 
 
 def test_duplicates_are_told(write_pages, tmp_path):
