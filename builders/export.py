@@ -66,6 +66,8 @@ def write_dataset(
 @contextlib.contextmanager
 def replacing_folder(out: Path, *, overwrite: bool = False) -> Generator[Path]:
     """Give a new folder beside `out` and rename it to `out` when the block ends without error."""
+    if not out.name:
+        raise UserError(f"{out}: give the folder to make a name, such as --out mine")
     part = out.with_name(f".{out.name}.partial")
     old = out.with_name(f".{out.name}.old")
     if old.exists() and not out.exists():

@@ -208,6 +208,8 @@ def _task_name(options: argparse.Namespace) -> str:
 def _check_out(options: argparse.Namespace) -> None:
     """Raise before anything costly is done if the dataset could not be written at the end."""
     out = options.out
+    if not out.name:
+        raise UserError(f"{out}: give the folder to make a name, such as --out mine")
     if out.exists() and not out.is_dir():
         raise UserError(f"{out}: is a file; --out names the folder to make")
     if out.exists() and not options.overwrite and any(out.iterdir()):

@@ -73,6 +73,8 @@ def write_text(text: str, out: Path | None) -> None:
     if out is None:
         sys.stdout.write(content.decode())
         return
+    if out.is_dir():
+        raise UserError(f"{out}: is a folder; name the file to write")
     part = out.with_name(f".{out.name}.partial")
     try:
         part.write_bytes(content)

@@ -281,6 +281,8 @@ def test_command_writes_files_whole_or_not_at_all(write_pages, tmp_path, capsys)
     nowhere = str(tmp_path / "no" / "table.md")
     assert main(["report", str(tmp_path / "results"), "--csv", "--out", nowhere]) == 2
     assert "cannot be written" in capsys.readouterr().err
+    assert main(["report", str(tmp_path / "results"), "--csv", "--out", "."]) == 2
+    assert "is a folder" in capsys.readouterr().err
 
 
 def test_same_files_same_bytes(write_ocr, tmp_path):

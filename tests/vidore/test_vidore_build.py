@@ -2,14 +2,17 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from builders.export import replacing_folder
 from builders.vidore.__main__ import main
 from builders.vidore.built import read_built
 from builders.vidore.verify import verify_folder
+from mteb_nano.errors import UserError
 from tests.vidore.universe import make_rows, shuffled, write_source
 
 OPTIONS = [
@@ -255,8 +258,6 @@ def test_replay_sees_any_change(built, world, tmp_path, capsys, part, change, li
 
 def test_read_built_names_what_is_missing(tmp_path):
     """A folder that is no dataset: one message with every missing table."""
-    from mteb_nano.errors import UserError
-
     with pytest.raises(UserError, match=r"(?s)corpus.*queries.*qrels"):
         read_built(tmp_path)
 
@@ -293,6 +294,17 @@ def test_a_file_is_no_place_for_a_dataset(world, tmp_path, capsys):
     assert main(["--sources", *world[1], *OPTIONS, "--out", str(out)]) == 2
     assert "is a file" in capsys.readouterr().err
     assert out.read_text() == "mine"
+
+
+@pytest.mark.parametrize("out", [".", "/"])
+def test_a_place_without_a_name_is_refused(world, tmp_path, capsys, monkeypatch, out):
+    """The folder one stands in cannot be renamed into place, even if it is empty."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["--sources", *world[1], *OPTIONS, "--out", out]) == 2
+    with pytest.raises(UserError, match="a name"), replacing_folder(Path(out)):
+        pass
+    assert "give the folder to make a name" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 def test_steps_need_the_step_before(tmp_path, capsys):
