@@ -110,7 +110,7 @@ def _replay(options: argparse.Namespace) -> int:
     plan.save(work)
     _mine_step(options, sources)
     candidates, _ = read_mined(sources, plan, top_k=recipe.top_k, work=work)
-    recipe = replace(recipe, pool_size=len(built.pages))
+    recipe = replace(recipe, pool_size="all" if built.holds_all else len(built.pages))
     selection = select_pages(sources, plan, candidates, recipe=recipe)
     is_published = options.published.partition("@")[0] == NANO_VIDORE_V3.hub_id
     rows = compare_counts(built, plan, selection, sources, is_published=is_published)

@@ -44,6 +44,11 @@ class Built:
     manifest: Mapping[str, Any] | None
 
     @property
+    def holds_all(self) -> bool:
+        """Whether it was built with --pool-size all, so that no quotas were kept."""
+        return (self.manifest or {}).get("recipe", {}).get("pool_size") == "all"
+
+    @property
     def sources(self) -> list[str]:
         """Names of the sources, sorted."""
         return sorted({page["source"] for page in self.pages} | {q["source"] for q in self.queries})

@@ -68,9 +68,11 @@ def compare_counts(
         Row("near-duplicates skipped", skipped, count_skips(selection.skips)["pages"]),
     ]
     published = Counter(page["source"] for page in built.pages if not page["is_judged"])
-    for name, quota in sorted(selection.quotas.items()):
-        rows.append(Row(f"negatives of {name}", published[name], quota))
-    return rows
+    rebuilt = Counter(negative.source for negative in selection.negatives)
+    return rows + [
+        Row(f"negatives of {name}", published[name], rebuilt[name])
+        for name in sorted(selection.quotas)
+    ]
 
 
 def compare_rows(

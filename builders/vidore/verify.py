@@ -236,7 +236,7 @@ def _quotas(built: Built) -> Check:
     """The negatives are shared out in proportion to the sources' sizes."""
     rule = "negatives are shared out by the sources' sizes"
     sizes = {name: _source_pages(built, name) for name in built.sources}
-    if (built.manifest or {}).get("recipe", {}).get("pool_size") == "all":
+    if built.holds_all:
         return Check(rule, None, "the pool holds every candidate")
     if None in sizes.values():
         return Check(rule, None, "the sources' sizes are not in the folder")

@@ -203,6 +203,15 @@ def test_replay_gives_the_same_pool(built, world, tmp_path, capsys):
     assert unshown.count("not shown") == 6 + 8  # nobody ran it on the Hub's data
 
 
+def test_replay_of_a_pool_of_all_candidates(world, tmp_path, capsys):
+    """A dataset built with `--pool-size all` kept no quotas, and none are kept in its replay."""
+    out = tmp_path / "all"
+    options = [*OPTIONS, "--pool-size", "all", "--out", str(out)]
+    assert main(["--sources", *world[1], *options]) == 0
+    assert replay(world, out, tmp_path) == 0
+    assert "DIFFERS" not in capsys.readouterr().out
+
+
 def other_query(rows):
     """Ask for a query of another group of the same source."""
     groups = {row["source_query_group"] for row in rows if row["source_dataset"] == "a"}
