@@ -15,11 +15,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from builders.export import replacing_folder
 from builders.extras import needs_extra
 from mteb_nano.errors import UserError
 
 with needs_extra("builders"):
+    from builders.export import replacing_folder
     from builders.ocr_mldr.sentences import drawable, split_sentences
 
 QUERY_CHARS = (50, 120)  # as long as the questions of MLDR
