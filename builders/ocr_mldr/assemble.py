@@ -102,9 +102,11 @@ class RowWriter:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if error[0] is None and self._columns["_id"]:
-            self._write()
-        self._file.close()
+        try:
+            if error[0] is None and self._columns["_id"]:
+                self._write()
+        finally:
+            self._file.close()
 
     def add(self, key: str, clean: str, noisy: str, rate: float) -> None:
         """Add a row."""

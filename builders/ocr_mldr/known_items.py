@@ -119,8 +119,13 @@ def write_known_items(
     """Write a source in BEIR layout, one folder a language; see `draw_queries`.
 
     Raises:
-        UserError: Texts are missing or too short, or `out` exists.
+        UserError: Texts are missing or too short, a number is too small, or `out` exists.
     """
+    if min(n_passages, n_queries) < 1 or dropped_words < 0:
+        raise UserError(
+            "expected at least 1 passage, 1 query and 0 dropped words, got "
+            f"{n_passages}, {n_queries} and {dropped_words}"
+        )
     with replacing_folder(out) as part:
         for lang in langs:
             try:
@@ -130,6 +135,11 @@ def write_known_items(
             queries = draw_queries(
                 passages, lang, n=n_queries, seed=f"{seed} {lang}", dropped_words=dropped_words
             )
+            if not queries:
+                low, high = QUERY_CHARS
+                raise UserError(
+                    f"{lang}: no passage has a sentence of its own of {low} to {high} characters"
+                )
             home = part / lang
             (home / "qrels").mkdir(parents=True)
             _write_jsonl(home / "corpus.jsonl", ((p.id, p.text) for p in passages))

@@ -89,3 +89,20 @@ def test_missing_texts_are_named(tmp_path, capsys):
     assert main([str(tmp_path), "--out", str(tmp_path / "out"), "--langs", "de"]) == 2
     assert "expected de/*.txt or de_*.txt" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--passages", "1"), "de: no passage has a sentence of its own of 50 to 120"),
+        (("--passages", "0"), "expected at least 1 passage"),
+        (("--drop-words", "-1"), "0 dropped words, got 200, 100 and -1"),
+    ],
+)
+def test_what_gives_no_queries_is_refused(tmp_path, capsys, more, message):
+    """One line, status 2, no folder: a benchmark without queries would score nothing."""
+    (tmp_path / "de_a.txt").write_text("Kurz.")
+    out = tmp_path / "out"
+    assert main([str(tmp_path), "--out", str(out), "--langs", "de", *more]) == 2
+    assert message in capsys.readouterr().err
+    assert not out.exists()
