@@ -3,9 +3,9 @@
     mteb run -t MyOCR -m mteb/baseline-bm25s --output-folder results
     python -m benchmarks.ocr_drop results/results/mteb__baseline-bm25s/0_3_0/MyOCR.json
 
-Queries are paired with themselves and resampled within each language. Where queries are sentences
-of the documents (`known_items`), the mode `ocr` gives a query and its passage the very same noise:
-the modes with one clean side are those that tell.
+Queries are paired with themselves and resampled within each language. Where queries are whole
+sentences of the documents (`known_items` without `--drop-words`), the mode `ocr` gives a query and
+its passage the very same noise: then the modes with one clean side are those that tell.
 """
 
 import argparse

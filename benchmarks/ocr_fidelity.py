@@ -3,7 +3,8 @@
     python -m benchmarks.ocr_fidelity TEXTS --out out/fidelity
 
 TEXTS holds `LANG_*.txt` or `LANG/*.txt`. The documents are built by the builder itself, as one
-corpus; each language's queries are seeded sentences of 50 to 120 characters. The recipe `published`
+corpus; each language's queries are seeded sentences of 50 to 120 characters. More of them
+(`--queries 1000`) cost nothing, since equal sentences are recognised once. The recipe `published`
 was calibrated on the even documents of Debian's manuals (the first, third, ... by name), so the odd
 ones are the figures to believe. The texts are not those of the publication: differences of a point
 may come from them alone.
@@ -18,10 +19,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 
 from builders.ocr_mldr import build
-from builders.ocr_mldr.error_rate import mean_error_rate, squeeze
+from builders.ocr_mldr.error_rate import character_error_rate, mean_error_rate, squeeze
 from builders.ocr_mldr.known_items import MAX_SENTENCE_CHARS, QUERY_CHARS, read_texts
 from builders.ocr_mldr.options import LANGUAGES, Options
 from builders.ocr_mldr.progress import Progress
@@ -29,7 +31,6 @@ from builders.ocr_mldr.recipes import recipe_named
 from builders.ocr_mldr.sentences import drawable, split_sentences
 from mteb_nano.errors import UserError
 
-N_QUERIES = 60
 # Corpus and query CER in percent, https://hf.co/datasets/Psychias/ocr-mldr
 PUBLISHED = {
     "dpi120_font10": {
@@ -68,6 +69,7 @@ class Cell:
     raw: tuple[float, float]
     squeezed: tuple[float, float]
     n: tuple[int, int]
+    gap_error: float  # standard error of queries minus corpus
 
     @property
     def published(self) -> tuple[float, float]:
@@ -80,7 +82,9 @@ class Cell:
         return (self.raw[0] - self.published[0], self.raw[1] - self.published[1])
 
 
-def write_source(texts: Path, langs: list[str], folder: Path, n_documents: int | None) -> None:
+def write_source(
+    texts: Path, langs: list[str], folder: Path, *, n_documents: int | None, n_queries: int
+) -> None:
     """Write the texts as a source for the builder, the half at the end of each id."""
     for lang in langs:
         home = folder / lang
@@ -90,17 +94,19 @@ def write_source(texts: Path, langs: list[str], folder: Path, n_documents: int |
             documents.append((f"{name}.{HALVES[number % 2]}", text))
         for half in HALVES:
             mine = [(key, text) for key, text in documents if key.endswith(f".{half}")]
-            queries += _queries(mine, lang, half)
+            queries += _queries(mine, lang, half, n_queries)
         _write(home / "corpus.jsonl", documents)
         _write(
-            home / "queries.jsonl", [(f"{n:03d}.{key}", q) for n, (key, q) in enumerate(queries)]
+            home / "queries.jsonl", [(f"{n:04d}.{key}", q) for n, (key, q) in enumerate(queries)]
         )
-        qrels = [f"{n:03d}.{key}\t{key}\t1" for n, (key, _) in enumerate(queries)]
+        qrels = [f"{n:04d}.{key}\t{key}\t1" for n, (key, _) in enumerate(queries)]
         text = "\n".join(["query-id\tcorpus-id\tscore", *qrels, ""])
         (home / "qrels" / "test.tsv").write_text(text, encoding="utf-8")
 
 
-def _queries(documents: list[tuple[str, str]], lang: str, half: str) -> list[tuple[str, str]]:
+def _queries(
+    documents: list[tuple[str, str]], lang: str, half: str, n: int
+) -> list[tuple[str, str]]:
     low, high = QUERY_CHARS
     fit = {
         sentence: key
@@ -109,7 +115,7 @@ def _queries(documents: list[tuple[str, str]], lang: str, half: str) -> list[tup
         if low <= len(sentence) <= high
     }
     chooser = random.Random(f"{lang} {half}")
-    drawn = chooser.sample(sorted(fit), min(N_QUERIES, len(fit)))
+    drawn = chooser.sample(sorted(fit), min(n, len(fit)))
     return [(fit[sentence], sentence) for sentence in drawn]
 
 
@@ -129,7 +135,9 @@ def measure(out: Path, langs: list[str]) -> Iterator[Cell]:
                 mine = [
                     [(a, b) for key, a, b in pairs[k] if key.endswith(f".{half}")] for k in pairs
                 ]
-                raw = [100 * mean_error_rate(ps) for ps in mine]
+                rates = [np.array([100 * character_error_rate(*p) for p in ps]) for ps in mine]
+                raw = [found.mean() for found in rates]
+                squares = [found.var(ddof=1) / len(found) for found in rates]
                 squeezed = [
                     100 * mean_error_rate((squeeze(a), squeeze(b)) for a, b in ps) for ps in mine
                 ]
@@ -140,6 +148,7 @@ def measure(out: Path, langs: list[str]) -> Iterator[Cell]:
                     (raw[0], raw[1]),
                     (squeezed[0], squeezed[1]),
                     (len(mine[0]), len(mine[1])),
+                    sum(squares) ** 0.5,
                 )
 
 
@@ -182,7 +191,7 @@ def _verdict(half: str, cells: list[Cell], langs: str) -> Iterator[str]:
         f"{len(differences)} figures, largest {max(differences):.1f} ({worst.lang} {worst.setting})"
     )
     above = [
-        f"{c.lang} {c.setting}"
+        f"{c.lang} {c.setting} ({c.raw[1] - c.raw[0]:+.1f}, standard error {c.gap_error:.1f})"
         for c in cells
         if c.published[1] < c.published[0] and c.raw[1] >= c.raw[0]
     ]
@@ -205,6 +214,7 @@ def main() -> int:
     p.add_argument("--out", type=Path, required=True, help="dataset folder to build and measure")
     p.add_argument("--langs", nargs="+", default=list(LANGUAGES))
     p.add_argument("--documents", type=int, help="the first N of each language (all)")
+    p.add_argument("--queries", type=int, default=60, help="of each half (%(default)s)")
     p.add_argument("--recipe", default="published")
     p.add_argument("--tessdata", type=Path)
     p.add_argument("--workers", type=int, default=1)
@@ -224,7 +234,13 @@ def main() -> int:
     try:
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder) / "texts"
-            write_source(args.texts, args.langs, source, args.documents)
+            write_source(
+                args.texts,
+                args.langs,
+                source,
+                n_documents=args.documents,
+                n_queries=args.queries,
+            )
             build.run(replace(options, source=str(source)), progress=Progress(), say=lambda _: None)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -3,7 +3,8 @@
     python -m benchmarks.ocr_memory TEXTS
 
 Documents are made of the words of TEXTS, shuffled, so that no sentence comes twice. The images are
-drawn but not read (a worker's memory depends on one sentence only); everything else is the builder.
+drawn small and not read (their part of the memory is that of one sentence); everything else is the
+builder.
 """
 
 import argparse
@@ -60,21 +61,22 @@ def write_source(folder: Path, words: Sequence[str], n: int, *, chars: int, long
 def peak_mb(source: Path, out: Path, n: int) -> float:
     """Return the peak resident memory of a build, in MB."""
     code = (
-        "import resource, sys\n"
+        "import sys\n"
+        "from benchmarks.peak_memory import peak_mb\n"
         "from builders.ocr_mldr.__main__ import main\n"
         "status = main(sys.argv[1:])\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)\n"
+        "print(peak_mb(), file=sys.stderr)\n"
         "sys.exit(status)"
     )
     arguments = ["--source", str(source), "--out", str(out), "--langs", "de", "--docs", str(n)]
-    arguments += ["--settings", "120/10", "--recipe", "faithful", "--quiet"]
+    arguments += ["--settings", "40/6", "--recipe", "faithful", "--quiet"]
     arguments += ["--ocr-engine", "benchmarks.ocr_memory:BlindEngine", "--on-missing-glyph", "drop"]
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
     )
     if done.returncode:
         sys.exit(done.stderr)
-    return int(done.stderr.split()[-1]) / 1024
+    return float(done.stderr.split()[-1])
 
 
 def main() -> int:
@@ -87,7 +89,8 @@ def main() -> int:
     words = sorted({w for _, text in read_texts(args.texts, "de") for w in text.split()})
     cases = {
         "documents": (args.documents, 0),
-        "ten times the documents": (10 * args.documents, 0),
+        "documents, ten times as many": (10 * args.documents, 0),
+        "documents, thirty times as many": (30 * args.documents, 0),
         "documents and one of 300,000 characters": (args.documents, 1),
     }
     for name, (n, long) in cases.items():

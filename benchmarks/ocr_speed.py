@@ -16,20 +16,22 @@ CPU seconds of a process and its children, so that other load on the machine mat
 
 import argparse
 import collections
-import json
 import multiprocessing
 import os
 import random
 import resource
 import sys
+import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+
+import numpy as np
 
 from benchmarks.ocr_plain_way import SystemTesseract, plain_way
+from builders.engine import Shard, run_shards
 from builders.ocr_mldr.known_items import MAX_SENTENCE_CHARS, read_texts
 from builders.ocr_mldr.models import Model, find_models
 from builders.ocr_mldr.noise import image_maker
@@ -141,34 +143,44 @@ def work_through(jobs: Sequence[Job]) -> None:
         recognize_shard(job)
 
 
-def two_workers(jobs: Sequence[Job], folder: Path, repeats: int) -> Iterator[str]:
-    """Compare a pool of two with two processes that share nothing, in turns; wall time."""
-    from builders.engine import Shard, run_shards
+def two_workers(jobs: Sequence[Job], folder: Path, rounds: int) -> Iterator[str]:
+    """Compare a pool of two with two processes that share nothing.
 
-    spawn = multiprocessing.get_context("spawn")
-    walls: dict[str, list[float]] = {"one": [], "two processes": [], "pool of two": []}
-    for repeat in range(repeats):
-        start = time.monotonic()
-        _run_all(spawn, [jobs])
-        walls["one"].append(time.monotonic() - start)
-        start = time.monotonic()
-        _run_all(spawn, [jobs[::2], jobs[1::2]])
-        walls["two processes"].append(time.monotonic() - start)
-        start = time.monotonic()
-        shards = (Shard(f"{repeat:04d}{n:04d}", job) for n, job in enumerate(jobs))
-        for _ in run_shards(recognize_shard, shards, folder, workers=2):
-            pass
-        walls["pool of two"].append(time.monotonic() - start)
-    best = {name: min(times) for name, times in walls.items()}
+    Each round does all of it, every other round backwards, and the median round counts. Other load
+    still moves wall time; CPU time tells what the pool itself costs.
+    """
+    ways: dict[str, Callable[[Path], None]] = {
+        "one": lambda _: _run_all([jobs]),
+        "two processes": lambda _: _run_all([jobs[::2], jobs[1::2]]),
+        "pool of two": lambda empty: _run_pool(jobs, empty),
+    }
+    seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
+    for number in range(rounds):
+        for name in list(ways)[:: -1 if number % 2 else 1]:
+            start = (time.monotonic(), cpu_seconds())
+            ways[name](folder / f"{number}")
+            seconds[name].append((time.monotonic() - start[0], cpu_seconds() - start[1]))
+    one, two, pool = (np.array(seconds[name]) for name in ways)
+    wall, cpu = np.median(two / pool, axis=0)
+    gains = [float(np.median(one[:, 0] / way[:, 0])) for way in (two, pool)]
+    shares = ", ".join(f"{share:.0%}" for share in sorted(two[:, 0] / pool[:, 0]))
     yield (
-        f"wall s, best of {repeats}: {json.dumps({k: round(v, 2) for k, v in best.items()})}; two "
-        f"processes gain {best['one'] / best['two processes']:.2f}x here, our pool "
-        f"{best['one'] / best['pool of two']:.2f}x, which is "
-        f"{best['two processes'] / best['pool of two']:.0%} of that"
+        f"{rounds} rounds, medians: two processes gain {gains[0]:.2f}x wall time here, our pool "
+        f"{gains[1]:.2f}x, which is {wall:.0%} of that (rounds: {shares})"
     )
+    yield f"CPU seconds: two processes take {cpu:.0%} of what our pool takes"
 
 
-def _run_all(spawn: Any, parts: Sequence[Sequence[Job]]) -> None:
+def _run_pool(jobs: Sequence[Job], folder: Path) -> None:
+    shards = (Shard(f"{number:08d}", job) for number, job in enumerate(jobs))
+    for _ in run_shards(recognize_shard, shards, folder, workers=2):
+        pass
+    for process in multiprocessing.active_children():
+        process.join()  # only an ended child's CPU time is known
+
+
+def _run_all(parts: Sequence[Sequence[Job]]) -> None:
+    spawn = multiprocessing.get_context("spawn")
     processes = [spawn.Process(target=work_through, args=(part,)) for part in parts]
     for process in processes:
         process.start()
@@ -197,7 +209,7 @@ def main() -> int:
     p.add_argument("--tessdata", type=Path)
     p.add_argument("--sentences", type=int, default=70, help="a language, in each setting")
     p.add_argument("--shards", type=int, default=24, help="of 16 sentences, for the two workers")
-    p.add_argument("--repeats", type=int, default=3, help="of the comparison of two workers")
+    p.add_argument("--rounds", type=int, default=5, help="of the comparison of two workers")
     args = p.parse_args()
     recipe = recipe_named(args.recipe)
     try:
@@ -216,8 +228,6 @@ def main() -> int:
     for line in report(race(sentences, models, recipe)):
         print(line, flush=True)
     if args.shards:
-        import tempfile
-
         lang = args.langs[0]
         mine = draw_sentences(args.texts, lang, 16 * args.shards)
         spec = EngineSpec(recipe, tuple(models.items()))
@@ -226,7 +236,7 @@ def main() -> int:
             Job(spec, size, lang, "error", tuple(mine[i : i + 16])) for i in range(0, len(mine), 16)
         ]
         with tempfile.TemporaryDirectory() as folder:
-            for line in two_workers(jobs, Path(folder), args.repeats):
+            for line in two_workers(jobs, Path(folder), args.rounds):
                 print(line)
     return 0
 

@@ -2,21 +2,21 @@
 
 import functools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builders.engine import shard_path
 from builders.ocr_mldr.error_rate import character_error_rate, squeeze
-from builders.ocr_mldr.plan import Kind, Plan, Text
+from builders.ocr_mldr.plan import Kind, Plan
 from builders.ocr_mldr.sentences import join_sentences
 from mteb_nano.errors import UserError
 
-ROWS_AT_A_TIME = 64  # a row may be megabytes
+CHARACTERS_AT_A_TIME = 500_000  # of a row group, so that memory is the same however many rows
 SCHEMA = pa.schema(
     [
         ("_id", pa.string()),
@@ -77,35 +77,52 @@ def write_texts(plan: Plan, kind: Kind, recognized: Recognized, path: Path) -> R
     """Write the parquet file of a kind of texts and return their error rates."""
     raw = normalized = 0.0
     n = n_empty = n_empty_sentences = 0
-    with pq.ParquetWriter(path, SCHEMA, compression="zstd") as writer:
-        for rows in _batches(plan.texts(kind), ROWS_AT_A_TIME):
-            columns: dict[str, list[Any]] = {name: [] for name in SCHEMA.names}
-            for text in rows:
-                sentences = [recognized.text(number) for number in text.sentences]
-                noisy = join_sentences(sentences)
-                rate = character_error_rate(text.clean, noisy)
-                raw += rate
-                normalized += character_error_rate(squeeze(text.clean), squeeze(noisy))
-                n += 1
-                n_empty += not noisy.strip()
-                n_empty_sentences += sentences.count("")
-                for name, value in zip(
-                    SCHEMA.names, (text.id, text.clean, noisy, round(rate, 6)), strict=True
-                ):
-                    columns[name].append(value)
-            writer.write_table(pa.table(columns, schema=SCHEMA))
+    with RowWriter(path) as rows:
+        for text in plan.texts(kind):
+            sentences = [recognized.text(number) for number in text.sentences]
+            noisy = join_sentences(sentences)
+            rate = character_error_rate(text.clean, noisy)
+            raw += rate
+            normalized += character_error_rate(squeeze(text.clean), squeeze(noisy))
+            n += 1
+            n_empty += not noisy.strip()
+            n_empty_sentences += sentences.count("")
+            rows.add(text.id, text.clean, noisy, round(rate, 6))
     return Rates(raw / n, normalized / n, n, n_empty, n_empty_sentences)
 
 
-def _batches(texts: Iterator[Text], size: int) -> Iterator[list[Text]]:
-    batch: list[Text] = []
-    for text in texts:
-        batch.append(text)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
+class RowWriter:
+    """Writes rows of `SCHEMA` to a parquet file, a row group whenever enough characters wait."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = pq.ParquetWriter(path, SCHEMA, compression="zstd")
+        self._empty()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        try:
+            if error[0] is None and self._columns["_id"]:
+                self._write()
+        finally:
+            self._file.close()
+
+    def add(self, key: str, clean: str, noisy: str, rate: float) -> None:
+        """Add a row."""
+        for name, value in zip(SCHEMA.names, (key, clean, noisy, rate), strict=True):
+            self._columns[name].append(value)
+        self._n_characters += len(clean) + len(noisy)
+        if self._n_characters >= CHARACTERS_AT_A_TIME:
+            self._write()
+
+    def _write(self) -> None:
+        self._file.write_table(pa.table(self._columns, schema=SCHEMA))
+        self._empty()
+
+    def _empty(self) -> None:
+        self._columns: dict[str, list[Any]] = {name: [] for name in SCHEMA.names}
+        self._n_characters = 0
 
 
 def qrels_table(plan: Plan) -> pa.Table:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from builders.engine import Shard, run_shards
 from builders.export import TableSource, write_dataset
 from builders.ocr_mldr import card
@@ -104,6 +106,8 @@ def run(options: Options, *, progress: Progress, say: Callable[[str], None]) -> 
         UserError: Anything a person can mend; finished shards stay where they are.
     """
     work = options.work_folder
+    # Arrow's own allocator holds more the more row groups were written; the system's does not.
+    pa.set_memory_pool(pa.system_memory_pool())
     with _disk_faults_named(work), _locked(work):
         if options.fresh:
             shutil.rmtree(work / "shards", ignore_errors=True)

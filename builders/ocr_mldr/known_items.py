@@ -2,6 +2,9 @@
 
 Each query is a sentence of one passage, and that passage is its one relevant document. Known-item
 retrieval measures how far noise moves scores; it does not replace judged queries.
+
+A whole sentence is misread as a query just as it is in its passage. With `--drop-words` it is drawn
+without its first words: its lines break elsewhere, and it is read otherwise.
 """
 
 import argparse
@@ -12,11 +15,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from builders.export import replacing_folder
 from builders.extras import needs_extra
 from mteb_nano.errors import UserError
 
 with needs_extra("builders"):
+    from builders.export import replacing_folder
     from builders.ocr_mldr.sentences import drawable, split_sentences
 
 QUERY_CHARS = (50, 120)  # as long as the questions of MLDR
@@ -74,44 +77,69 @@ def _runs(paragraphs: Sequence[str], target: int) -> Iterator[list[str]]:
 
 
 def draw_queries(
-    passages: Sequence[Passage], lang: str, *, n: int, seed: str
+    passages: Sequence[Passage], lang: str, *, n: int, seed: str, dropped_words: int = 0
 ) -> list[tuple[str, str]]:
     """Return (query, id of its passage), `n` of them if there are as many, one a passage at most.
 
-    A sentence that stands in two passages is no query.
+    Queries are sentences without their first `dropped_words` words. What stands in two passages is
+    no query.
     """
-    sentences = {
-        p.id: list(split_sentences(p.text, lang, max_chars=MAX_SENTENCE_CHARS)) for p in passages
+    candidates = {
+        p.id: [
+            words[-1]
+            for sentence in split_sentences(p.text, lang, max_chars=MAX_SENTENCE_CHARS)
+            if len(words := sentence.split(maxsplit=dropped_words)) > dropped_words
+        ]
+        for p in passages
     }
     where: dict[str, set[str]] = {}
-    for key, mine in sentences.items():
-        for sentence in mine:
-            where.setdefault(sentence, set()).add(key)
+    for key, mine in candidates.items():
+        for query in mine:
+            where.setdefault(query, set()).add(key)
     low, high = QUERY_CHARS
     chooser = random.Random(seed)  # noqa: S311, reproducible, not secret
     queries = []
     for passage in chooser.sample(passages, len(passages)):
-        fit = [s for s in sentences[passage.id] if low <= len(s) <= high and len(where[s]) == 1]
+        fit = [q for q in candidates[passage.id] if low <= len(q) <= high and len(where[q]) == 1]
         if fit and len(queries) < n:
             queries.append((chooser.choice(fit), passage.id))
     return sorted(queries, key=lambda query: query[1])
 
 
 def write_known_items(
-    folder: Path, out: Path, langs: Sequence[str], *, n_passages: int, n_queries: int, seed: int
+    folder: Path,
+    out: Path,
+    langs: Sequence[str],
+    *,
+    n_passages: int,
+    n_queries: int,
+    seed: int,
+    dropped_words: int = 0,
 ) -> None:
-    """Write a source in BEIR layout, one folder a language.
+    """Write a source in BEIR layout, one folder a language; see `draw_queries`.
 
     Raises:
-        UserError: Texts are missing or too short, or `out` exists.
+        UserError: Texts are missing or too short, a number is too small, or `out` exists.
     """
+    if min(n_passages, n_queries) < 1 or dropped_words < 0:
+        raise UserError(
+            "expected at least 1 passage, 1 query and 0 dropped words, got "
+            f"{n_passages}, {n_queries} and {dropped_words}"
+        )
     with replacing_folder(out) as part:
         for lang in langs:
             try:
                 passages = cut_passages(read_texts(folder, lang), n=n_passages)
             except ValueError as error:
                 raise UserError(f"{lang}: {n_passages} passages were asked for: {error}") from None
-            queries = draw_queries(passages, lang, n=n_queries, seed=f"{seed} {lang}")
+            queries = draw_queries(
+                passages, lang, n=n_queries, seed=f"{seed} {lang}", dropped_words=dropped_words
+            )
+            if not queries:
+                low, high = QUERY_CHARS
+                raise UserError(
+                    f"{lang}: no passage has a sentence of its own of {low} to {high} characters"
+                )
             home = part / lang
             (home / "qrels").mkdir(parents=True)
             _write_jsonl(home / "corpus.jsonl", ((p.id, p.text) for p in passages))
@@ -141,6 +169,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--passages", type=int, default=200, metavar="N", help="a language (%(default)s)"
     )
     p.add_argument("--queries", type=int, default=100, metavar="N", help="a language (%(default)s)")
+    p.add_argument(
+        "--drop-words",
+        type=int,
+        default=0,
+        metavar="N",
+        help="of the start of each query's sentence, so that OCR reads it otherwise than in its "
+        "passage (%(default)s)",
+    )
     p.add_argument("--seed", type=int, default=0)
     args = p.parse_args(arguments)
     try:
@@ -151,6 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             n_passages=args.passages,
             n_queries=args.queries,
             seed=args.seed,
+            dropped_words=args.drop_words,
         )
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)

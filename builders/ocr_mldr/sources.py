@@ -72,8 +72,9 @@ def open_source(name: str, *, split: str = "test", revision: str | None = None) 
     if (folder / "README.md").is_file():
         return LayoutSource(folder, split=split)
     raise UserError(
-        f"source {folder}: expected LANG/corpus.jsonl (BEIR), LANG/*.txt, or a README.md that "
-        "names configs (Hub layout), and found none of them"
+        f"source {folder}: expected LANG/corpus.jsonl (BEIR) or LANG/*.txt, either beside "
+        f"LANG/queries.jsonl and LANG/qrels/{split}.tsv; or a README.md that names configs (Hub "
+        "layout); and found none of them"
     )
 
 
@@ -98,12 +99,12 @@ class FolderSource:
 
     def queries(self, lang: str) -> Texts:
         """Yield the queries of a language as (id, text)."""
-        path = self._of(lang) / "queries.jsonl"
+        path = self._needed(lang, "queries.jsonl")
         yield from texts_of(_jsonl(path), str(path))
 
     def qrels(self, lang: str) -> Iterator[Qrel]:
         """Yield the relevance labels of a language."""
-        path = self._of(lang) / "qrels" / f"{self._split}.tsv"
+        path = self._needed(lang, f"qrels/{self._split}.tsv")
         lines = _read_text(path).splitlines()
         for row in csv.DictReader(lines, delimiter="\t"):
             yield qrel_of(row, str(path))
@@ -111,6 +112,16 @@ class FolderSource:
     def describe(self) -> Mapping[str, Any]:
         """Return the folder's name; the sha256 of what was read goes beside it."""
         return {"source": self._folder.resolve().name, "revision": None, "split": self._split}
+
+    def _needed(self, lang: str, name: str) -> Path:
+        path = self._of(lang) / name
+        if not path.is_file():
+            raise UserError(
+                f"{path}: is missing; a source needs queries.jsonl (_id, text) and "
+                f"qrels/{self._split}.tsv (query-id, corpus-id, score) beside its documents; from "
+                "texts alone, python -m builders.ocr_mldr.known_items makes them"
+            )
+        return path
 
     def _of(self, lang: str) -> Path:
         folder = self._folder / lang

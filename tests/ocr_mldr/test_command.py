@@ -4,6 +4,7 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -362,3 +363,18 @@ def test_help_explains_by_example():
     assert done.returncode == 0
     for line in ("--dry-run", "--recipe fast", "known_items", "--engine ray", "--verify"):
         assert line in done.stdout
+
+
+@pytest.mark.parametrize("module", ["builders.ocr_mldr", "builders.ocr_mldr.known_items"])
+@pytest.mark.parametrize("package", ["sentencex", "yaml"])
+def test_a_missing_package_is_told_by_its_extra(module, package):
+    """Whoever installed mteb-nano alone sees one line, not a traceback."""
+    code = (
+        f"import runpy, sys; sys.modules[{package!r}] = None; "
+        f"runpy.run_module({module!r}, run_name='__main__')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment()
+    )
+    message = f"{package} is missing: pip install 'mteb-nano[builders]'\n"
+    assert (done.returncode, done.stderr) == (2, message)

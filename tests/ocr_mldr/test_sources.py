@@ -111,8 +111,24 @@ def test_what_is_neither_folder_nor_repository_is_refused(name):
 
 def test_an_empty_folder_lists_the_layouts(tmp_path):
     """Nothing is guessed."""
-    with pytest.raises(UserError, match=r"corpus\.jsonl \(BEIR\), LANG/\*\.txt, or a README"):
+    layouts = (
+        r"corpus\.jsonl \(BEIR\) or LANG/\*\.txt, either beside LANG/queries\.jsonl and "
+        r"LANG/qrels/test\.tsv; or a README"
+    )
+    with pytest.raises(UserError, match=layouts):
         open_source(str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["queries.jsonl", "qrels/test.tsv"])
+def test_texts_without_queries_or_labels_are_told_what_else_is_needed(source, tmp_path, name):
+    """Both files are named with their columns, and the command that makes them."""
+    shutil.copytree(source, tmp_path / "s")
+    (tmp_path / "s" / "de" / name).unlink()
+    message = (
+        rf"{name}: is missing; .*queries\.jsonl \(_id, text\) and qrels/test\.tsv.*known_items"
+    )
+    with pytest.raises(UserError, match=message):
+        plan_of(open_source(str(tmp_path / "s")), tmp_path)
 
 
 def test_a_missing_language_lists_what_is_there(source):
