@@ -283,7 +283,7 @@ def test_read_built_names_what_is_missing(tmp_path):
         (["--pool-size", "\N{SUPERSCRIPT TWO}"], "expected a number or `all`"),
         (["--pool-size", "122"], "--top-k"),
         (["--name", "../other"], "--name ../other: use letters"),
-        (["--work", "/dev/null/work"], "/dev/null/work/sample.json: cannot be written"),
+        (["--work", "/dev/null/steps"], "/dev/null/steps/sample.json: cannot be written"),
         (["--miner", "nobody/nothing"], "mteb cannot find this model"),
         (["--top-k", "0"], "--top-k must be at least 1"),
     ],
