@@ -36,6 +36,11 @@ class Place:
         return str(self.folder) if self.folder else f"{self.hub_id}@{self.revision}"
 
 
+def cache_folder() -> Path:
+    """Return the folder for what can be computed or fetched again: readings, language files."""
+    return Path(os.environ.get("MTEB_NANO_CACHE") or Path.home() / ".cache" / "mteb-nano")
+
+
 def place_of(dataset: Dataset) -> Place:
     """Return where a dataset is to be read, environment variable first.
 

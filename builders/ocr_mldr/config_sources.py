@@ -1,6 +1,7 @@
 """Sources in the Hub's layout: a repository, or a folder made like one."""
 
 import abc
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,6 @@ class HubSource(ConfigSource):
 
     def _rows(self, lang: str, parts: tuple[str, ...]) -> Iterable[Any]:
         import datasets  # a second of imports that a folder of files does not need
-        from datasets.exceptions import DatasetsError
 
         datasets.disable_progress_bars()
         try:
@@ -106,9 +106,9 @@ class HubSource(ConfigSource):
             return datasets.load_dataset(
                 self._name, config, split=self._split_of(config), revision=self._revision
             )
-        except (OSError, ValueError, DatasetsError) as error:
-            if isinstance(error, UserError):
-                raise
+        except UserError:
+            raise
+        except Exception as error:  # the library's, the Hub client's and its transport's errors
             raise UserError(f"{self._name}: cannot be loaded: {error}") from error
 
     def _split_of(self, config: str) -> str:
@@ -121,17 +121,23 @@ class HubSource(ConfigSource):
 
 
 def _resolve(name: str, revision: str | None) -> str:
-    """Return the commit of a revision, so that all configs are read at the same one."""
-    import huggingface_hub
-    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+    """Return the commit of a revision, so that all configs are read at the same one.
 
+    The Hub is asked even for a commit: the client that loads tries again and again for half a
+    minute where there is no network.
+    """
+    import huggingface_hub
+    from huggingface_hub import constants
+
+    if constants.HF_HUB_OFFLINE and revision and re.fullmatch("[0-9a-f]{40}", revision):
+        return revision  # the cache may have it
     try:
-        commit = huggingface_hub.HfApi().dataset_info(name, revision=revision).sha
-    except (HfHubHTTPError, OfflineModeIsEnabled, OSError) as error:
-        if revision and len(revision) == 40:  # noqa: PLR2004, a git commit
-            return revision  # the cache may have it
-        raise UserError(f"{name}: the Hub does not answer: {error}") from None
-    return str(commit)
+        return str(huggingface_hub.HfApi().dataset_info(name, revision=revision).sha)
+    except Exception as error:  # the Hub's client raises its transport's errors too
+        raise UserError(
+            f"{name}: cannot be had from the Hub ({error}); what its cache has at a full commit is "
+            "read with HF_HUB_OFFLINE=1"
+        ) from error
 
 
 def _parquet(path: Path) -> Iterator[dict[str, Any]]:

@@ -131,7 +131,10 @@ def write_known_items(
             try:
                 passages = cut_passages(read_texts(folder, lang), n=n_passages)
             except ValueError as error:
-                raise UserError(f"{lang}: {n_passages} passages were asked for: {error}") from None
+                raise UserError(
+                    f"{lang}: {n_passages} passages were asked for: {error}; --passages N asks for "
+                    "fewer"
+                ) from None
             queries = draw_queries(
                 passages, lang, n=n_queries, seed=f"{seed} {lang}", dropped_words=dropped_words
             )

@@ -12,6 +12,7 @@ import pooch
 
 from builders.ocr_mldr.recipes import ModelSet, Recipe
 from mteb_nano.errors import UserError
+from mteb_nano.locate import cache_folder
 from mteb_nano.manifest import sha256_of
 
 # The two letters that name a dataset's folders -> Tesseract's three.
@@ -157,7 +158,7 @@ def has_model(code: str, model_set: ModelSet, sha256: str) -> bool:
 
 
 def _cache(model_set: ModelSet) -> Path:
-    return Path(pooch.os_cache("mteb-nano")) / f"tessdata-{model_set}"
+    return cache_folder() / f"tessdata-{model_set}"
 
 
 def _system_folders() -> tuple[Path, ...]:

@@ -222,7 +222,8 @@ def _faults(plan: Plan, judged: set[str], asked: set[str]) -> list[str]:
         found = {text.id for text in plan.texts(kind)}
         if unknown := sorted(wanted - found):
             faults.append(
-                f"qrels name {len(unknown)} {kind} ids that do not exist: {', '.join(unknown[:3])}"
+                f"qrels name {len(unknown)} {kind} ids that do not exist: "
+                f"{', '.join(unknown[:3])}; there are such as {', '.join(sorted(found)[:3])}"
             )
         blank = [t.id for t in plan.texts(kind) if not t.clean.strip()]
         if blank:

@@ -105,8 +105,14 @@ class FolderSource:
     def qrels(self, lang: str) -> Iterator[Qrel]:
         """Yield the relevance labels of a language."""
         path = self._needed(lang, f"qrels/{self._split}.tsv")
-        lines = _read_text(path).splitlines()
-        for row in csv.DictReader(lines, delimiter="\t"):
+        rows = csv.DictReader(_read_text(path).splitlines(), delimiter="\t")
+        head = [(name or "").replace("-", "_") for name in rows.fieldnames or ()]
+        if not {"query_id", "corpus_id"} <= set(head):
+            raise UserError(
+                f"{path}: expected a first line with the names query-id, corpus-id and score, "
+                f"separated by tabs, found {' '.join(head) or 'nothing'}"
+            )
+        for row in rows:
             yield qrel_of(row, str(path))
 
     def describe(self) -> Mapping[str, Any]:
@@ -127,7 +133,10 @@ class FolderSource:
         folder = self._folder / lang
         if not folder.is_dir():
             found = ", ".join(sorted(p.name for p in self._folder.iterdir() if p.is_dir()))
-            raise UserError(f"{self._folder}: expected a folder {lang}/, found: {found or 'none'}")
+            raise UserError(
+                f"{self._folder}: expected a folder {lang}/, found: {found or 'none'}; --langs "
+                "names the languages"
+            )
         return folder
 
 
@@ -155,7 +164,7 @@ def qrel_of(row: Mapping[str, Any], where: str) -> Qrel:
     except (KeyError, ValueError, TypeError):
         raise UserError(
             f"{where}: expected the columns query-id, corpus-id and score (a whole number), found "
-            f"{dict(row)}"
+            f"{', '.join(f'{name}={value}' for name, value in row.items())}"
         ) from None
 
 

@@ -67,7 +67,10 @@ class MtebMiner:
             from mteb.models import CrossEncoderProtocol, EncoderProtocol, SearchProtocol
             from mteb.models.search_wrappers import SearchEncoderWrapper
 
-            model = self.meta.load_model()
+            try:
+                model = self.meta.load_model()
+            except ImportError as error:  # names the extra of mteb that the model needs
+                raise UserError(f"--miner {self.about['model']}: {error}") from error
             if isinstance(model, CrossEncoderProtocol):
                 raise UserError(
                     f"{self.about['model']}: reranks what another model found, so it cannot mine; "

