@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,25 +44,37 @@ def _text(value: object) -> str:
     return str(value).strip()
 
 
-def read_qrels(path: Path, page_ids: Mapping[str, range]) -> list[dict[str, Any]]:
+def read_qrels(
+    path: Path, page_ids: Mapping[str, range], query_ids: Collection[str]
+) -> list[dict[str, Any]]:
     """Return the rows of the qrels.
 
     Args:
         path: The file.
         page_ids: File name -> the ids of its pages.
+        query_ids: The queries, each of which needs a row.
 
     Raises:
         UserError: With all faults of the file.
     """
     grades: dict[tuple[str, int], int] = {}
-    faults = []
+    faults: list[str] = []
+    judged: set[str] = set()
     reader = csv.DictReader(io.StringIO(_read_text(path)), delimiter="\t", skipinitialspace=True)
     missing = {"query_id", "file", "page"} - set(reader.fieldnames or ())
     if missing:
         found = ", ".join(reader.fieldnames or ())
-        raise UserError(f"{path}: misses the columns {', '.join(sorted(missing))}; found {found}")
+        raise UserError(
+            f"{path}: misses the columns {', '.join(sorted(missing))}; found {found} "
+            "(columns are separated by tabs)"
+        )
     for line in reader:
         where = f"line {reader.line_num}"
+        query_id = (line["query_id"] or "").strip()
+        judged.add(query_id)
+        if query_id not in query_ids:
+            faults.append(f"{where}: unknown query {query_id}")
+            continue
         pages = page_ids.get((line["file"] or "").strip())
         if pages is None:
             faults.append(f"{where}: no document {line['file']!r}; given: {', '.join(page_ids)}")
@@ -75,7 +87,7 @@ def read_qrels(path: Path, page_ids: Mapping[str, range]) -> list[dict[str, Any]
         if not 1 <= page <= len(pages):
             faults.append(f"{where}: {line['file']} has the pages 1 to {len(pages)}, not {page}")
             continue
-        key = ((line["query_id"] or "").strip(), pages[page - 1])
+        key = (query_id, pages[page - 1])
         if score < 1 or key in grades:
             fault = "a second time" if key in grades else f"with the score {score}, wanted 1 or 2"
             faults.append(f"{where}: query {key[0]}, {line['file']} page {page} {fault}")
@@ -83,7 +95,8 @@ def read_qrels(path: Path, page_ids: Mapping[str, range]) -> list[dict[str, Any]
     rows = [
         {"query_id": q, "corpus_id": page, "score": score} for (q, page), score in grades.items()
     ]
-    _raise(path, faults or ([] if rows else ["has no rows"]))
+    faults += [f"query {q}: has no relevant page" for q in query_ids if q not in judged]
+    _raise(path, faults)
     return rows
 
 

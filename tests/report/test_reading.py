@@ -118,6 +118,8 @@ def test_files_of_other_tasks_are_counted_not_listed(write_pages, tmp_path, task
     asked = read_results([tmp_path], tasks=["NanoViDoReV3"])
     _one_problem(asked, "3 files of other tasks", "ArguAna, STS12, SciFact")
     assert "--task" not in asked.problems[0]
+    with pytest.raises(UserError, match=r"no usable result of NoSuch; there are .*SciFact"):
+        read_results([tmp_path], tasks=["NoSuch"])
 
 
 def test_duplicates_are_told(write_pages, tmp_path):

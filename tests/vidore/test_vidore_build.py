@@ -282,6 +282,7 @@ def test_read_built_names_what_is_missing(tmp_path):
         (["--pool-size", "5", "--dry-run"], "--pool-size 5 is less than the"),
         (["--pool-size", "\N{SUPERSCRIPT TWO}"], "expected a number or `all`"),
         (["--pool-size", "122"], "--top-k"),
+        (["--pool-size", "9999"], "pages that there are; lower it, or take"),
         (["--name", "../other"], "--name ../other: use letters"),
         (["--work", "/dev/null/steps"], "/dev/null/steps/sample.json: cannot be written"),
         (["--miner", "nobody/nothing"], "mteb cannot find this model"),

@@ -117,6 +117,9 @@ HEAD = "query_id\tfile\tpage\tscore\n"
         ("qrels.tsv", "query_id\tfile\tpage\nq1\tother.pdf\t1\n", "no document 'other.pdf'"),
         ("qrels.tsv", "query_id\tfile\tpage\nq9\tmanual.pdf\t1\n", "unknown query q9"),
         ("qrels.tsv", "query\tfile\n", "misses the columns page, query_id"),
+        ("qrels.tsv", "query_id file page\nq1 manual.pdf 1\n", "separated by tabs"),
+        ("qrels.tsv", HEAD + "q1\tmanual.pdf\t1\t2\n", "qrels.tsv:\n  query q2: has no relevant"),
+        ("qrels.tsv", HEAD, "query q3: has no relevant page"),
         ("qrels.tsv", "query_id\tfile\tpage\nq1\tmanual.pdf\tone\n", "whole numbers"),
         ("qrels.tsv", HEAD + "q1\tmanual.pdf\t2\t0\n", "line 2: query q1, manual.pdf page 2 with"),
         ("qrels.tsv", HEAD + 2 * "q1\tmanual.pdf\t2\t1\n", "line 3: query q1, manual.pdf page 2"),
@@ -133,6 +136,15 @@ def test_one_clear_error(documents, capsys, name, content, message):
     (documents / name).write_text(content)
     assert run(documents) == 2
     assert message in capsys.readouterr().err
+    assert not (documents / "source").exists()
+
+
+def test_missing_pdfs_are_named_together(documents, capsys):
+    """Files that are not there are all named before a page is rendered; nothing is written."""
+    names = [str(documents / name) for name in ("a.pdf", "docs/manual.pdf", "b.pdf")]
+    files = ["--queries", str(documents / "queries.jsonl"), "--qrels", str(documents / "qrels.tsv")]
+    assert main([*names, *files, "--out", str(documents / "source")]) == 2
+    assert capsys.readouterr().err == f"{names[0]}: no such file\n{names[2]}: no such file\n"
     assert not (documents / "source").exists()
 
 
@@ -208,6 +220,8 @@ def test_scans(documents, capsys):
     build += ["--pool-size", "all", "--name", "Scans", "--out", str(documents / "scans")]
     build += ["--miner", "mteb/baseline-bm25s"]
     assert build_vidore(build) == 2
-    assert "use --empty-pages distinct" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "use --empty-pages distinct" in told
+    assert "--miner mteb-nano/tesseract-bm25s" in told
     assert build_vidore([*build, "--empty-pages", "distinct"]) == 2
     assert "--miner mteb-nano/tesseract-bm25s" in capsys.readouterr().err
