@@ -24,6 +24,8 @@ examples:
     python -m builders.ocr_mldr --out out/ocr_mldr --langs de fr --dry-run
   To try it out: one language, one size, Debian's model files.
     python -m builders.ocr_mldr --out out/try --langs de --settings 120/10 --docs 200 --recipe fast
+  A quality of your own:
+    python -m builders.ocr_mldr --out out/fine --dpi 200 --font-size 11
   Texts of your own, in TEXTS/de/*.txt with TEXTS/de/queries.jsonl and TEXTS/de/qrels/test.tsv:
     python -m builders.ocr_mldr --source TEXTS --out out/mine --name MyOCR --langs de
   Texts only? Cut passages and known-item queries from them first:
@@ -61,8 +63,12 @@ def parser() -> argparse.ArgumentParser:
     noise = p.add_argument_group("noise")
     noise.add_argument("--recipe", default="published", help=f"{recipes} (default: %(default)s)")
     noise.add_argument(
-        "--settings", nargs="+", default=list(SETTINGS), metavar="S", help="dpi120_font10 or 120/10"
+        "--settings", nargs="+", metavar="S", help=f"dpi120_font10 or 120/10 ({' '.join(SETTINGS)})"
     )
+    noise.add_argument(
+        "--dpi", type=int, metavar="N", help="with --font-size: one setting of your own"
+    )
+    noise.add_argument("--font-size", type=int, metavar="POINTS", help="with --dpi")
     noise.add_argument("--font", type=Path, help="font file (default: Liberation Serif)")
     noise.add_argument("--tessdata", type=Path, metavar="FOLDER", help="of *.traineddata files")
     noise.add_argument("--ocr-engine", metavar="MODULE:NAME", help="another engine than Tesseract")
@@ -116,7 +122,7 @@ def options_from(args: argparse.Namespace) -> Options:
         split=args.split,
         license=args.license,
         langs=tuple(args.langs),
-        settings=tuple(recipe.setting(name) for name in args.settings),
+        settings=tuple(recipe.setting(name) for name in _settings(args)),
         n_documents=args.docs,
         seed=args.seed,
         on_missing_glyph=args.on_missing_glyph,
@@ -129,6 +135,15 @@ def options_from(args: argparse.Namespace) -> Options:
         work=args.work,
         fresh=args.fresh,
     )
+
+
+def _settings(args: argparse.Namespace) -> Sequence[str]:
+    size = (args.dpi, args.font_size)
+    if size == (None, None):
+        return args.settings or SETTINGS
+    if args.settings or None in size:
+        raise UserError("--dpi and --font-size go together, in place of --settings")
+    return [f"{args.dpi}/{args.font_size}"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,9 +9,11 @@ import pytest
 import torch
 from sentence_transformers.base.evaluation import SequentialEvaluator
 
+from mteb_nano.catalog import NANO_VIDORE_V3
 from mteb_nano.errors import UserError
 from mteb_nano.evaluators import NanoViDoReV3Evaluator, OCRMLDREvaluator
 from mteb_nano.report.statistics import mean_interval
+from tests import generate
 from tests.evaluators import small_data
 
 
@@ -27,9 +29,16 @@ def test_keys_are_stable_and_few(evaluator, dense, multimodal, texts):
     assert evaluator.keys[0] == evaluator.primary_metric == "SmallPagesMarkdown_mean_ndcg@10"
     assert {"SmallPagesMarkdown_north_ndcg@10", "SmallPagesMarkdown_seconds"} <= set(first)
     assert all(isinstance(value, float) for value in first.values())
-    sources, languages, extra = 8, 6, 4
-    assert sources + languages + extra <= 20
     assert len(OCRMLDREvaluator(data=texts, per_language=True).keys) == 4 + 4 + 2 + 2
+
+
+def test_keys_of_the_published_shape(tmp_path):
+    """8 sources and 6 languages are all logged, with no more than 20 keys."""
+    folder = generate.pages(tmp_path / "d", n_queries_per_source=6)
+    found = NanoViDoReV3Evaluator("markdown", data=folder, per_language=True)
+    logged = " ".join(found.keys)
+    assert all(f"_{source}_" in logged for source in NANO_VIDORE_V3.sources)
+    assert len(found.keys) == len(set(found.keys)) == 8 + 6 + 4
 
 
 def test_too_many_groups_are_not_logged(tmp_path):

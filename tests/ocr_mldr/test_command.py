@@ -284,6 +284,13 @@ def test_other_model_files_are_told_in_the_manifest(source, tmp_path):
     assert told["sha256"] != told["recipe_sha256"]
 
 
+def test_a_size_of_ones_own(source, tmp_path):
+    """`--dpi 200 --font-size 11` is the setting 200/11."""
+    out = tmp_path / "out"
+    build(source, out, *PIXELS, "--langs", "de", "--dpi", "200", "--font-size", "11")
+    assert read_manifest(out)["settings"] == ["dpi200_font11"]
+
+
 def errors(source, tmp_path):
     """Command lines that cannot work, and what the message must say."""
     font = tmp_path / "font.ttf"
@@ -297,6 +304,9 @@ def errors(source, tmp_path):
     yield (*out, *PIXELS, "--langs", "xx"), {}, "language 'xx': expected one of"
     yield (*out, *PIXELS, "--langs", "de", "de"), {}, "de stands twice"
     yield (*out, *PIXELS, "--settings", "120"), {}, "dpi120_font10 or 120/10"
+    yield (*out, *PIXELS, "--dpi", 200), {}, "--dpi and --font-size go together"
+    yield (*out, "--settings", "120/10", "--dpi", 9, "--font-size", 9), {}, "in place of --settings"
+    yield (*out, *PIXELS, "--dpi", -1, "--font-size", 9), {}, "dpi120_font10 or 120/10"
     yield (*out, *PIXELS, "--docs", 0, "--workers", 0), {}, "--workers: expected at least 1, got 0"
     yield (*out, "--recipe", "none"), {}, "expected one of faithful, published"
     yield (*out, *PIXELS, "--font", font), {}, "font.ttf: expected a TrueType"
