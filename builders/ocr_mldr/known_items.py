@@ -115,8 +115,11 @@ def write_known_items(
     n_queries: int,
     seed: int,
     dropped_words: int = 0,
-) -> None:
+) -> dict[str, tuple[int, int]]:
     """Write a source in BEIR layout, one folder a language; see `draw_queries`.
+
+    Returns:
+        Language -> number of passages and of queries, which may be fewer than were asked for.
 
     Raises:
         UserError: Texts are missing or too short, a number is too small, or `out` exists.
@@ -126,6 +129,7 @@ def write_known_items(
             "expected at least 1 passage, 1 query and 0 dropped words, got "
             f"{n_passages}, {n_queries} and {dropped_words}"
         )
+    counts = {}
     with replacing_folder(out) as part:
         for lang in langs:
             try:
@@ -143,6 +147,7 @@ def write_known_items(
                 raise UserError(
                     f"{lang}: no passage has a sentence of its own of {low} to {high} characters"
                 )
+            counts[lang] = (len(passages), len(queries))
             home = part / lang
             (home / "qrels").mkdir(parents=True)
             _write_jsonl(home / "corpus.jsonl", ((p.id, p.text) for p in passages))
@@ -150,6 +155,7 @@ def write_known_items(
             lines = [f"q-{p}\t{p}\t1" for _, p in queries]
             text = "\n".join(["query-id\tcorpus-id\tscore", *lines, ""])
             (home / "qrels" / "test.tsv").write_text(text, encoding="utf-8")
+    return counts
 
 
 def _write_jsonl(path: Path, rows: Iterator[tuple[str, str]]) -> None:
@@ -183,7 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     p.add_argument("--seed", type=int, default=0)
     args = p.parse_args(arguments)
     try:
-        write_known_items(
+        counts = write_known_items(
             args.folder,
             args.out,
             args.langs,
@@ -195,6 +201,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    for lang, (n_passages, n_queries) in counts.items():
+        few = f" (of {args.queries} asked for)" if n_queries < args.queries else ""
+        print(f"{lang}: {n_passages} passages, {n_queries} queries{few}")
     return 0
 
 

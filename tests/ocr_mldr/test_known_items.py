@@ -106,3 +106,18 @@ def test_what_gives_no_queries_is_refused(tmp_path, capsys, more, message):
     assert main([str(tmp_path), "--out", str(out), "--langs", "de", *more]) == 2
     assert message in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_fewer_queries_than_asked_for_are_told(tmp_path, capsys):
+    """What was written is counted, and a shortfall is said."""
+    for name, text in TEXTS:
+        (tmp_path / f"de_{name}.txt").write_text(text)
+    out = tmp_path / "out"
+    sizes = ["--passages", "20", "--queries", "1000"]
+    assert main([str(tmp_path), "--out", str(out), "--langs", "de", *sizes]) == 0
+    n_passages, n_queries = (
+        len((out / "de" / f"{part}.jsonl").read_text().splitlines())
+        for part in ("corpus", "queries")
+    )
+    told = f"de: {n_passages} passages, {n_queries} queries (of 1000 asked for)\n"
+    assert capsys.readouterr().out == told
